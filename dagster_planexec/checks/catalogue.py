@@ -1,0 +1,41 @@
+"""Every step check by name. One word names the check, its binder, its file, its cases and its test."""
+
+from __future__ import annotations
+
+from dagster_planexec.checks.effect.credits_are_issued import credits_are_issued
+from dagster_planexec.checks.effect.evidence_is_unchanged import evidence_is_unchanged
+from dagster_planexec.checks.effect.not_already_issued import not_already_issued
+from dagster_planexec.checks.effect.period_may_have_effects import period_may_have_effects
+from dagster_planexec.checks.effect.report_matches_result import report_matches_result
+from dagster_planexec.checks.effect.within_approval_threshold import within_approval_threshold
+from dagster_planexec.checks.effect.within_cap import within_cap
+from dagster_planexec.checks.fetch.drop_is_complete import drop_is_complete
+from dagster_planexec.checks.fetch.landed_is_intact import landed_is_intact
+from dagster_planexec.checks.fetch.object_exists import object_exists
+from dagster_planexec.checks.fetch.object_is_non_empty import object_is_non_empty
+from dagster_planexec.checks.fetch.object_is_unchanged import object_is_unchanged
+from dagster_planexec.checks.reconcile.both_sides_contribute import both_sides_contribute
+from dagster_planexec.checks.reconcile.closing_identities_hold import closing_identities_hold
+from dagster_planexec.checks.reconcile.snapshot_is_complete import snapshot_is_complete
+from dagster_planexec.checks.scope import Binder
+
+_ALL: tuple[Binder, ...] = (
+    object_exists,
+    object_is_non_empty,
+    object_is_unchanged,
+    drop_is_complete,
+    landed_is_intact,
+    snapshot_is_complete,
+    both_sides_contribute,
+    closing_identities_hold,
+    report_matches_result,
+    period_may_have_effects,
+    evidence_is_unchanged,
+    within_cap,
+    within_approval_threshold,
+    not_already_issued,
+    credits_are_issued,
+)
+
+BINDERS: dict[str, Binder] = {binder.__name__: binder for binder in _ALL}
+"""Check name to the function that binds it to a step."""

@@ -1,0 +1,34 @@
+"""The credit system holds exactly the credit lines of the result: no fewer, no other, no other amount."""
+
+from __future__ import annotations
+
+from dagster_planexec.checks.check import BoundCheck, Check, Finding, Stated
+from dagster_planexec.checks.scope import StepScope
+from dagster_planexec.contract.layout import credit_shape, effect_scope
+from dagster_planexec.contract.verdict import Phase
+from dagster_planexec.world.observation import Observation
+from dagster_planexec.world.probes.credits import CreditLines, CreditsIssued
+
+NAME = "credits_are_issued"
+
+
+def credits_are_issued(scope: StepScope, phase: Phase) -> tuple[BoundCheck, ...]:
+    """The system's own list against the lines counted and hashed by SQL once more."""
+    issued_in, _ = effect_scope(scope.task)
+    shape = credit_shape(scope.task)
+    currency = scope.task.limits.currency
+
+    def said(facts: Observation) -> str:
+        return f"{facts['count']} credits of {facts['amount']:,} {currency}, digest {str(facts['digest'])[:12]}"
+
+    def judge(seen: Observation, against: Observation | Stated) -> Finding:
+        if isinstance(against, Stated) or against.state == "absent":
+            return Finding("not-evaluated", "absent", said(seen), f"{scope.args.source} is not there", "TABLE_GONE")
+        expected, observed = said(against), said(seen)
+        if all(seen[fact] == against[fact] for fact in ("count", "amount", "digest")):
+            return Finding("passed", expected, observed, f"issued as due: {observed}")
+        text = f"the credit system does not hold what is due: expected {expected}, saw {observed}"
+        return Finding("failed", expected, observed, text, "EFFECT_UNKNOWN")
+
+    observes = CreditsIssued(issued_in, scope.period.text, shape.scale)
+    return (Check(NAME, phase, observes, CreditLines(scope.args.source, shape), judge),)

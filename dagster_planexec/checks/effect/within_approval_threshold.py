@@ -1,0 +1,28 @@
+"""No more credit lines than may be issued without a person."""
+
+from __future__ import annotations
+
+from dagster_planexec.checks.check import BoundCheck, Check, Finding, Stated
+from dagster_planexec.checks.scope import StepScope
+from dagster_planexec.contract.layout import credit_shape
+from dagster_planexec.contract.verdict import Phase
+from dagster_planexec.world.observation import Observation
+from dagster_planexec.world.probes.credits import CreditLines
+
+NAME = "within_approval_threshold"
+
+
+def within_approval_threshold(scope: StepScope, phase: Phase) -> tuple[BoundCheck, ...]:
+    """The exact number of credit lines against the task's threshold."""
+    threshold = scope.task.limits.credit_lines_threshold
+
+    def judge(seen: Observation, _: Observation | Stated) -> Finding:
+        count = int(str(seen["count"]))
+        if count <= threshold:
+            return Finding("passed", threshold, count, f"{count} credit lines, at most {threshold} without a person")
+        text = f"{count:,} credit lines wait for a person: more than {threshold} are not issued without one"
+        return Finding("failed", threshold, count, text, "APPROVAL_REQUIRED")
+
+    probe = CreditLines(scope.args.source, credit_shape(scope.task))
+    stated = Stated(threshold, scope.stated_by_task("credit_lines_threshold"))
+    return (Check(NAME, phase, probe, stated, judge, absent_code="TABLE_GONE"),)

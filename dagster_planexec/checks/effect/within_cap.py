@@ -1,0 +1,44 @@
+"""The credits of a result are sound line by line and together at most the cap."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from dagster_planexec.checks.check import BoundCheck, Check, Finding, Stated
+from dagster_planexec.checks.scope import StepScope
+from dagster_planexec.contract.layout import credit_shape, lower_cap
+from dagster_planexec.contract.verdict import Phase
+from dagster_planexec.world.observation import Observation, Source
+from dagster_planexec.world.probes.credits import CreditLines
+from dagster_planexec.world.subject import Subject
+
+NAME = "within_cap"
+
+_UNSOUND = (
+    ("keyless", "NULL_KEY", "have no key"),
+    ("repeated", "DUPLICATE_KEY", "repeat the key of another"),
+    ("unpriced", "IDENTITY_BROKEN", "have no amount"),
+    ("inexact", "SCALE_OVERFLOW", "have more decimals than the currency"),
+)
+
+
+def within_cap(scope: StepScope, phase: Phase) -> tuple[BoundCheck, ...]:
+    """The exact sum of the credit lines against the task's cap, or the plan's where that is lower."""
+    currency = scope.task.limits.currency
+    cap = lower_cap(scope.task, scope.args.cap)
+    lowered = cap < scope.task.limits.credit_cap
+    source = Source(Subject("plan", scope.step), "cap") if lowered else scope.stated_by_task("credit_cap")
+
+    def judge(seen: Observation, _: Observation | Stated) -> Finding:
+        for fact, code, words in _UNSOUND:
+            if seen[fact]:
+                text = f"{seen[fact]} lines to be credited {words}, so their sum means nothing"
+                return Finding("failed", cap, f"{seen[fact]} lines {words}", text, code)
+        amount = Decimal(str(seen["amount"]))
+        said = f"{seen['count']} credits of {amount:,} {currency}, cap {cap:,} {currency}"
+        if amount <= cap:
+            return Finding("passed", cap, amount, said)
+        return Finding("failed", cap, amount, f"cap exceeded: {said}", "CAP_EXCEEDED")
+
+    probe = CreditLines(scope.args.source, credit_shape(scope.task))
+    return (Check(NAME, phase, probe, Stated(cap, source), judge, absent_code="TABLE_GONE"),)

@@ -1,0 +1,26 @@
+"""The closed vocabulary of a plan's expectations: what may be expected of what. Static and live check read it here."""
+
+from __future__ import annotations
+
+from dagster_planexec.contract.task import Task
+
+DROP = "drop"
+INPUT = "input:"
+DROP_MEASURES = ("objects", "bytes")
+"""What can be counted of a delivery without reading it."""
+TABLE_MEASURES = ("rows", "columns")
+"""What can be counted of an input that is a table before anything runs."""
+
+
+def measures(task: Task) -> dict[str, tuple[str, ...]]:
+    """Every `about` of a task's plans with what can be measured of it, in the order of the task.
+
+    An input that the drop fills has no rows before it is loaded, so nothing can be expected of it; of the drop can.
+    """
+    tables = {f"{INPUT}{i.name}": TABLE_MEASURES for i in task.inputs if i.source is not None}
+    return {DROP: DROP_MEASURES, **tables}
+
+
+def input_of(about: str) -> str | None:
+    """The named input an expectation is about, or None if it is about the drop."""
+    return about.removeprefix(INPUT) if about.startswith(INPUT) else None

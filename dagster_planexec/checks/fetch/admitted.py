@@ -1,0 +1,51 @@
+"""What the fetch checks share: the admitted object of a step, where that is stated, and its landed copy."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from dagster_planexec.checks.check import Stated
+from dagster_planexec.checks.scope import StepScope
+from dagster_planexec.contract.file_contract import SUFFIXES
+from dagster_planexec.contract.tool import AdmittedObject
+from dagster_planexec.world.ingest import Compression
+from dagster_planexec.world.observation import Fact, Observation, Source
+from dagster_planexec.world.probes.landed import HashLanded
+from dagster_planexec.world.subject import Subject, s3_object
+
+
+def admitted_object(scope: StepScope) -> AdmittedObject | None:
+    """The step's object as it was admitted; None if it was not."""
+    return scope.admission.object(scope.args.bucket, scope.args.key)
+
+
+def stated_at_admission(scope: StepScope, value: Fact, what: str) -> Stated:
+    """An expected value that the admission record holds of the step's object."""
+    subject = Subject("admission", f"{scope.args.bucket}/{scope.args.key}")
+    return Stated(value, Source(subject, f"{what} at admission", scope.admission.at))
+
+
+def not_admitted(scope: StepScope) -> Stated:
+    """The expected side for an object that the admission record does not have."""
+    return stated_at_admission(scope, "not admitted", "list of objects")
+
+
+def landed_copy(scope: StepScope, sha256: str) -> HashLanded:
+    """The probe of a landed copy of the step's object; one and the same for every check, so it is read once."""
+    return HashLanded(scope.roots.landed_path(sha256), sha256, compression_of(scope.args.key))
+
+
+def compression_of(key: str) -> Compression:
+    """The compression that a key's suffix declares; `none` for a suffix that declares nothing."""
+    return next((c for s, c in sorted(SUFFIXES.items(), key=lambda item: -len(item[0])) if key.endswith(s)), "none")
+
+
+def on_the_wire(scope: StepScope) -> Observation | None:
+    """What the port saw of the step's object while the tool read it; the last whole read counts."""
+    subject = s3_object(scope.args.bucket, scope.args.key)
+    return next((seen for seen in reversed(scope.witnessed) if seen.source.subject == subject), None)
+
+
+def at(when: datetime | None) -> str:
+    """` at 09:12:04 UTC`, for the words of a verdict."""
+    return f" at {when:%H:%M:%S} UTC" if when else ""

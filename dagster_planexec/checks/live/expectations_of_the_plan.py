@@ -1,0 +1,81 @@
+"""What the plan says of the world holds: each typed expectation, against a fresh look."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from dagster_planexec.checks.check import BoundCheck, Check, Finding, Judge, Stated
+from dagster_planexec.contract.layout import live_view
+from dagster_planexec.contract.task import Task
+from dagster_planexec.contract.tool import Admission
+from dagster_planexec.plan.model import Expectation
+from dagster_planexec.world.observation import Observation, Source
+from dagster_planexec.world.period import Period
+from dagster_planexec.world.probe import Probe
+from dagster_planexec.world.probes.evidence import FingerprintOfView
+from dagster_planexec.world.probes.objects import ListDrop
+from dagster_planexec.world.probes.tables import DescribeTable
+from dagster_planexec.world.subject import Subject
+
+NAME = "expectations_of_the_plan"
+
+_OPS: dict[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+
+
+def expectations_of_the_plan(
+    task: Task, period: Period, expects: Sequence[Expectation], admission: Admission
+) -> tuple[BoundCheck, ...]:
+    """One check per expectation. What the vocabulary does not know is the static check's finding, not this one's."""
+    checks: list[BoundCheck] = []
+    for expectation in expects:
+        probe = _probe(task, period, expectation)
+        if probe is None:
+            continue
+        said = f"{expectation.about} {expectation.measure} {expectation.op} {expectation.value}"
+        stated = Stated(said, Source(Subject("plan", "expects"), "expectation"))
+        checks.append(Check(NAME, "live", probe, stated, _judge(expectation, said, admission), absent_code="TABLE_GONE"))
+    return tuple(checks)
+
+
+def _probe(task: Task, period: Period, expectation: Expectation) -> Probe | None:
+    if expectation.about == "drop" and expectation.measure in {"objects", "bytes"}:
+        return ListDrop(task.drop.bucket, task.drop.prefix, task.drop.pattern_of(period))
+    kind, _, name = expectation.about.partition(":")
+    named = next((i for i in task.inputs if i.name == name), None) if kind == "input" else None
+    view = live_view(task, period, name) if named is not None else None
+    if view is None:
+        return None
+    if expectation.measure == "rows":
+        return FingerprintOfView(view)
+    return DescribeTable(view.table) if expectation.measure == "columns" else None
+
+
+def _judge(expectation: Expectation, said: str, admission: Admission) -> Judge:
+    def judge(observed: Observation, _: Observation | Stated) -> Finding:
+        seen, more = _measured(expectation, observed, admission)
+        try:
+            wanted = type(seen)(expectation.value)
+            holds = _OPS[expectation.op](seen, wanted)
+        except (TypeError, ValueError):
+            return Finding("failed", said, seen, f"{expectation.value!r} cannot be compared with {seen!r}", "EXPECTATION_FAILED")
+        text = f"the plan expects {said}; saw {seen}{more}"
+        return Finding("passed" if holds else "failed", said, seen, text, None if holds else "EXPECTATION_FAILED")
+
+    return judge
+
+
+def _measured(expectation: Expectation, observed: Observation, admission: Admission) -> tuple[int, str]:
+    """The measured number. A landed copy stands for an object that is gone from the drop."""
+    fact = observed["columns" if expectation.measure == "columns" else expectation.measure]
+    if isinstance(fact, dict):
+        return len(fact), ""
+    assert isinstance(fact, int)  # noqa: S101 - the probes' own facts
+    landed = [o for o in admission.objects if o.from_landing] if expectation.about == "drop" else []
+    if not landed:
+        return fact, ""
+    added = len(landed) if expectation.measure == "objects" else sum(o.facts.size for o in landed)
+    return fact + added, f", {len(landed)} of them from the landing"

@@ -1,0 +1,121 @@
+"""Every row of every side is counted once in the result: lines close against rows, amounts against amounts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Any
+
+from dagster_planexec.checks.check import BoundCheck, Check, Finding, Judge, NotApplicable, Stated
+from dagster_planexec.checks.reconcile.views import views_of
+from dagster_planexec.checks.scope import StepScope
+from dagster_planexec.contract.task import ResultShape
+from dagster_planexec.contract.verdict import Phase
+from dagster_planexec.world.observation import Observation
+from dagster_planexec.world.probes.identities import OTHER, ResultFigures, SideFigures
+
+NAME = "closing_identities_hold"
+_PAIR = 2
+
+
+def closing_identities_hold(scope: StepScope, phase: Phase) -> tuple[BoundCheck, ...]:
+    """Bind the check to a step that wrote a reconciliation's result."""
+    task = scope.task
+    shape = task.result
+    if shape is None:
+        reason = f"no deliverable of task {task.name} declares how its result is closed"
+        return (NotApplicable(NAME, phase, reason, scope.stated_by_task("deliverables.result")),)
+    words = (shape.identical, shape.differs, *shape.only.values())
+    amounts = tuple((side, column) for side, column in shape.amounts.items() if side in shape.only)
+    views = {view.name: view for view in views_of(task, scope.period, scope.args.inputs)}
+    result = ResultFigures(scope.args.target, shape.status, words, amounts)
+    sides = SideFigures(tuple(views[side] for side in shape.only))
+    currencies = {side: task.contracts[task.input(side).contract].currency for side in shape.only}
+    return (Check(NAME, phase, result, sides, judge_with(shape, currencies), absent_code="TABLE_GONE"),)
+
+
+def judge_with(shape: ResultShape, currencies: Mapping[str, str]) -> Judge:
+    """The judge for one shape of result, whose sides have these currencies."""
+
+    def judge(seen: Observation, against: Observation | Stated) -> Finding:
+        if isinstance(against, Stated) or against.state != "seen":
+            table = against.source.subject
+            return Finding("failed", "rows of every side", "absent", f"{table} is not there", "TABLE_GONE")
+        statuses: Mapping[str, Any] = seen["statuses"]  # type: ignore[assignment]
+        rows: Mapping[str, Any] = against["rows"]  # type: ignore[assignment]
+        sums: Mapping[str, Any] = against["sums"]  # type: ignore[assignment]
+        lines = {side: _lines(shape, statuses, side) for side in shape.only}
+        totals = {side: _total(statuses, side) for side in shape.amounts if side in shape.only}
+        expected = _figures(rows, {side: sums[side] for side in totals}, currencies)
+        observed = _figures(lines, totals, currencies)
+        broken = list(_broken(shape, statuses, (lines, rows), (totals, sums), currencies))
+        notice = _all_of_one_side(shape, statuses, rows)
+        if broken:
+            text = "; ".join([*broken, *notice])
+            return Finding("failed", expected, observed, f"{text} ({expected})", "IDENTITY_BROKEN")
+        text = "; ".join([f"closed: {_by_status(shape, statuses)}", *notice])
+        return Finding("passed", expected, observed, f"{text} ({expected})")
+
+    return judge
+
+
+def _broken(
+    shape: ResultShape,
+    statuses: Mapping[str, Any],
+    counts: tuple[Mapping[str, int], Mapping[str, int]],
+    amounts: tuple[Mapping[str, Decimal], Mapping[str, Decimal]],
+    currencies: Mapping[str, str],
+) -> Iterator[str]:
+    if OTHER in statuses:
+        words = ", ".join(repr(word) for word in (shape.identical, shape.differs, *shape.only.values()))
+        yield f"{statuses[OTHER]['lines']} lines have a status that is none of {words}"
+    lines, rows = counts
+    for side, only in shape.only.items():
+        if lines[side] != rows[side]:
+            parts = " + ".join(f"{_count(statuses, word)} {word}" for word in (shape.identical, shape.differs, only))
+            yield f"{parts} = {lines[side]} lines of {side}, which has {rows[side]} rows"
+    totals, sums = amounts
+    for side, total in totals.items():
+        if total != sums[side]:
+            currency = currencies[side]
+            in_result, in_rows = f"{total} {currency}", f"{sums[side]} {currency}"
+            yield f"amounts of {side} add up to {in_result} in the result and to {in_rows} in its rows"
+
+
+def _lines(shape: ResultShape, statuses: Mapping[str, Any], side: str) -> int:
+    """Lines that stand for a row of this side.
+
+    A line that differs has both of two sides. Of three, one may lack it: its amount says whether it is there.
+    """
+    if len(shape.only) > _PAIR and shape.differs in statuses:
+        differs = int(statuses[shape.differs]["present"][side])
+    else:
+        differs = _count(statuses, shape.differs)
+    return _count(statuses, shape.identical) + differs + _count(statuses, shape.only[side])
+
+
+def _count(statuses: Mapping[str, Any], word: str) -> int:
+    return int(statuses[word]["lines"]) if word in statuses else 0
+
+
+def _total(statuses: Mapping[str, Any], side: str) -> Decimal:
+    """Over every status: an amount on a line that only another side has would be counted, and break the sum."""
+    return sum((figures["sums"][side] for figures in statuses.values()), Decimal(0))
+
+
+def _all_of_one_side(shape: ResultShape, statuses: Mapping[str, Any], rows: Mapping[str, int]) -> list[str]:
+    """The sign of a side that was not really there: as many discrepancies as another side has rows."""
+    found = _count(statuses, shape.differs) + sum(_count(statuses, word) for word in shape.only.values())
+    return [f"discrepancies = rows of {side} ({found})" for side, count in rows.items() if found and found == count]
+
+
+def _figures(rows: Mapping[str, int], sums: Mapping[str, Decimal], currencies: Mapping[str, str]) -> str:
+    return ", ".join(
+        f"{side} {count} rows" + (f" {sums[side]} {currencies[side]}" if side in sums else "")
+        for side, count in rows.items()
+    )
+
+
+def _by_status(shape: ResultShape, statuses: Mapping[str, Any]) -> str:
+    words = (shape.identical, shape.differs, *shape.only.values())
+    return ", ".join(f"{_count(statuses, word)} {word}" for word in words)

@@ -1,0 +1,87 @@
+"""Named inputs of a task, bound to tables in scope of a period: one definition for the tool and for its checks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dagster_planexec.contract.file_contract import FileContract
+from dagster_planexec.contract.task import NamedInput, Task
+from dagster_planexec.errors import PlanexecError
+from dagster_planexec.world.period import Period
+from dagster_planexec.world.relation import InputView
+
+
+def views_of(task: Task, period: Period, inputs: Mapping[str, str]) -> tuple[InputView, ...]:
+    """The inputs of one `run_sql` step, in the task's order.
+
+    Args:
+        task: Declares the names, their roles and contracts.
+        period: The scope of every input whose contract has a date column.
+        inputs: Input name to `schema.table`, as the step names them.
+
+    Raises:
+        PlanexecError: VALIDATION_ERROR if a name is not declared, a side is missing, or two sides are one table (such
+            a comparison agrees with itself for ever); BAD_CONTRACT if two sides' keys cannot be compared.
+    """
+    declared = {named.name: named for named in task.inputs}
+    unknown = sorted(set(inputs) - set(declared))
+    if unknown:
+        raise _refused(f"input {unknown[0][:80]!r} is not declared by task {task.name}", f"declared: {_list(declared)}")
+    missing = [side.name for side in task.sides if side.name not in inputs]
+    if missing:
+        raise _refused(f"side {missing[0]!r} is not given", f"give every side of the task: {_list(inputs_of(task))}")
+    views = tuple(view_of(task, period, named, inputs[named.name]) for named in task.inputs if named.name in inputs)
+    sides = [view for view in views if view.part == "side"]
+    for n, side in enumerate(sides):
+        for other in sides[:n]:
+            if side.table.lower() == other.table.lower():
+                raise _refused(
+                    f"sides {other.name!r} and {side.name!r} are one table, {side.table[:80]}",
+                    "give each side its own table",
+                )
+            if len(side.key) != len(other.key):
+                raise PlanexecError(
+                    "BAD_CONTRACT",
+                    f"sides {other.name!r} and {side.name!r} have keys of {len(other.key)} and {len(side.key)} columns",
+                    hint="declare keys that correspond column by column",
+                )
+    return views
+
+
+def view_of(task: Task, period: Period, named: NamedInput, table: str, *, whole: bool = False) -> InputView:
+    """One input bound to one table; `whole`: all of the table, because it was made in scope already."""
+    contract: FileContract = task.contracts[named.contract]
+    scoped = contract.date is not None and not whole
+    return InputView(
+        named.name,
+        named.role,
+        table,
+        contract.key,
+        contract.amount,
+        contract.date if scoped else None,
+        period.start if scoped else None,
+        period.end if scoped else None,
+    )
+
+
+def input_with_source(task: Task, source: str) -> NamedInput | None:
+    """The input that is declared to come from this live table, if there is one."""
+    return next((named for named in task.inputs if (named.source or "").lower() == source.lower()), None)
+
+
+def sources_of(task: Task) -> tuple[str, ...]:
+    """The live tables of a task; no tool writes to one."""
+    return tuple(named.source for named in task.inputs if named.source)
+
+
+def inputs_of(task: Task) -> tuple[str, ...]:
+    """The names of the sides."""
+    return tuple(side.name for side in task.sides)
+
+
+def _list(names: Mapping[str, object] | tuple[str, ...]) -> str:
+    return ", ".join(names)
+
+
+def _refused(text: str, hint: str) -> PlanexecError:
+    return PlanexecError("VALIDATION_ERROR", text, hint=hint)

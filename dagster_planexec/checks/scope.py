@@ -1,0 +1,62 @@
+"""What a step check may be bound from: task, contract, resolved arguments, result, inputs and admission. No plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dagster_planexec.checks.check import BoundCheck
+from dagster_planexec.contract.task import Task
+from dagster_planexec.contract.tool import Admission, Model, ToolContract
+from dagster_planexec.contract.verdict import Phase
+from dagster_planexec.world.observation import Observation, Source
+from dagster_planexec.world.period import Period
+from dagster_planexec.world.ports import Roots
+from dagster_planexec.world.subject import Subject
+
+
+@dataclass(frozen=True, slots=True)
+class Produced:
+    """A done step whose result this step uses: enough to judge again what was judged after it."""
+
+    scope: StepScope
+    """The scope of the producing step, with its result."""
+    seal: Observation
+    """What identified the result when it was judged."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepScope:
+    """One step, resolved: references replaced, arguments validated."""
+
+    task: Task
+    period: Period
+    step: str
+    contract: ToolContract
+    args: Any
+    """An instance of `contract.args`. Checks read `bucket`, `key`, `target`, `sources`, `inputs`, `source`, ..."""
+    result: Model | None
+    """An instance of `contract.result` after the call, None before it."""
+    admission: Admission
+    roots: Roots
+    consumed: frozenset[tuple[str, str]] = frozenset()
+    """(bucket, key) of every object that some step of this run reads."""
+    inputs: Mapping[str, Produced] = field(default_factory=dict)
+    """The steps whose results the arguments refer to, by step id."""
+    witnessed: tuple[Observation, ...] = ()
+    """What ports saw while the tool worked (bytes on the wire)."""
+    claim_args: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Parameters that the plan's claims give to checks; they can only make them stricter."""
+
+    def stated_by_contract(self, clause: str) -> Source:
+        """The source text of something that the tool's or file's contract states."""
+        return Source(Subject("contract", self.contract.name), clause)
+
+    def stated_by_task(self, clause: str) -> Source:
+        """The source text of something that the task states."""
+        return Source(Subject("task", f"{self.task.name} v{self.task.version}"), clause)
+
+
+Binder = Callable[[StepScope, Phase], tuple[BoundCheck, ...]]
+"""Binds a named check to one step: one check per subject. Decides not-applicable from task and contract alone."""

@@ -1,0 +1,105 @@
+"""Which project the command line works on: the folder with `workspace.yaml`, and what its definitions declare."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from dagster_planexec.errors import PlanexecError
+
+if TYPE_CHECKING:
+    from dagster_planexec.cli.stage import DemoStage
+    from dagster_planexec.definitions.project import Project
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectFolder:
+    """A folder with a `workspace.yaml` that names one Python file."""
+
+    root: Path
+    definitions: Path
+
+    def load(self) -> Project:
+        """Import the definitions and return the project they declare as `project`.
+
+        Raises:
+            PlanexecError: BAD_CONTRACT if they cannot be imported, or declare no project.
+        """
+        module = self._import(self.definitions)
+        project = getattr(module, "project", None)
+        if project is None:
+            raise PlanexecError(
+                "BAD_CONTRACT", f"{self.definitions.name} declares no `project`",
+                hint="set `project = Project(...)` beside `defs`; see README.md, 'Your own task'",
+            )  # fmt: skip
+        return project  # type: ignore[no-any-return]
+
+    def demo(self) -> DemoStage:
+        """The project's demo, named in its `pyproject.toml` as `[tool.planexec] demo = "module:NAME"`.
+
+        Raises:
+            PlanexecError: BAD_CONTRACT if it names none.
+        """
+        try:
+            settings = tomllib.loads((self.root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["planexec"]
+            module, _, name = str(settings["demo"]).partition(":")
+        except (OSError, KeyError, tomllib.TOMLDecodeError) as error:
+            raise PlanexecError(
+                "BAD_CONTRACT", f"the project in {self.root.name!r} has no demo",
+                hint='name it in pyproject.toml: [tool.planexec] demo = "module:NAME"',
+            ) from error  # fmt: skip
+        self._enter()
+        return getattr(importlib.import_module(module), name)  # type: ignore[no-any-return]
+
+    def _enter(self) -> None:
+        if str(self.root) not in sys.path:
+            sys.path.insert(0, str(self.root))
+
+    def _import(self, path: Path) -> Any:  # noqa: ANN401 - a module
+        self._enter()
+        name = path.stem
+        if name in sys.modules and getattr(sys.modules[name], "__file__", None) == str(path):
+            return sys.modules[name]
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None and spec.loader is not None  # noqa: S101, PT018 - a path that ends in .py
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[name]
+            raise
+        return module
+
+
+def find_project(folder: Path | None) -> ProjectFolder:
+    """The project in that folder, or in the current one.
+
+    Raises:
+        PlanexecError: BAD_CONTRACT if there is no `workspace.yaml`, or it names no Python file.
+    """
+    root = (folder or Path.cwd()).resolve()
+    workspace = root / "workspace.yaml"
+    try:
+        entries = yaml.safe_load(workspace.read_text(encoding="utf-8"))["load_from"]
+        entry = next(entry["python_file"] for entry in entries if "python_file" in entry)
+    except OSError as error:
+        raise PlanexecError(
+            "BAD_CONTRACT", f"there is no workspace.yaml in {root}", hint="change to the project's folder, or name it with --project"
+        ) from error
+    except (yaml.YAMLError, KeyError, TypeError, StopIteration) as error:
+        raise PlanexecError(
+            "BAD_CONTRACT", "workspace.yaml names no python_file", hint="see workspace.yaml of the example project"
+        ) from error
+    relative = entry["relative_path"] if isinstance(entry, dict) else entry
+    path = (root / str(relative)).resolve()
+    if not path.is_file():
+        raise PlanexecError("BAD_CONTRACT", f"workspace.yaml names {relative!r}, which is not there", hint="correct it")
+    return ProjectFolder(root, path)

@@ -1,0 +1,104 @@
+"""What a task declares about its result, as the flat, hashable shapes that probes take."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from dagster_planexec.contract.task import Task
+from dagster_planexec.errors import PlanexecError
+from dagster_planexec.world.period import Period
+from dagster_planexec.world.relation import InputView
+from dagster_planexec.world.result import CreditShape, ResultLayout
+
+
+def result_layout(task: Task) -> ResultLayout:
+    """The layout of the task's reconciliation result, with the credited lines if the task credits any.
+
+    Raises:
+        PlanexecError: BAD_CONTRACT if the task declares no result, or names a side without saying where it is.
+    """
+    shape = task.result
+    if shape is None:
+        raise _bad(task, "declares no result", "give one deliverable a ResultShape")
+    sides = tuple(side.name for side in task.sides)
+    missing = [side for side in sides if side not in shape.only or side not in shape.amounts]
+    if missing:
+        raise _bad(task, f"does not say where side {missing[0]!r} is in its result", "name it in only and amounts")
+    contracts = [task.contracts[side.contract] for side in task.sides]
+    scale = max(contract.column(contract.amount).scale for contract in contracts)
+    return ResultLayout(
+        shape.key,
+        shape.status,
+        shape.identical,
+        shape.differs,
+        tuple((side, shape.only[side]) for side in sides),
+        tuple((side, shape.amounts[side]) for side in sides),
+        scale,
+        _credited(task, scale),
+    )
+
+
+def credit_shape(task: Task) -> CreditShape:
+    """Which lines of the task's result are credited.
+
+    Raises:
+        PlanexecError: BAD_CONTRACT if the task declares no result or credits nothing.
+    """
+    layout = result_layout(task)
+    if layout.credit is None:
+        raise _bad(task, "declares no credit rule", "give its irreversible deliverable a CreditRule")
+    return layout.credit
+
+
+def effect_scope(task: Task) -> tuple[str, str]:
+    """The effect scope of the task's irreversible deliverable, and the first period that may have effects.
+
+    Raises:
+        PlanexecError: BAD_CONTRACT if either is not declared; a default could pay twice.
+    """
+    made = task.irreversible
+    if made is None or not made.effect_scope or not made.effects_from:
+        raise _bad(task, "declares no effect_scope and effects_from", "name both on its irreversible deliverable")
+    return made.effect_scope, made.effects_from
+
+
+def live_view(task: Task, period: Period, name: str) -> InputView | None:
+    """The rows of a live input that a period is about: what admission fingerprints and what credits rest on.
+
+    None for an input that is no live table (a delivery: its landed bytes are the evidence).
+    """
+    declared = task.input(name)
+    if declared.source is None:
+        return None
+    contract = task.contracts[declared.contract]
+    start, end = (period.start, period.end) if contract.date else (None, None)
+    return InputView(name, declared.role, declared.source, contract.key, contract.amount, contract.date, start, end)
+
+
+def lower_cap(task: Task, named: str | None) -> Decimal:
+    """The cap that counts: the task's, or the plan's if that is lower."""
+    cap = task.limits.credit_cap
+    return cap if named is None else min(cap, Decimal(named))
+
+
+def _credited(task: Task, scale: int) -> CreditShape | None:
+    made, shape = task.irreversible, task.result
+    if made is None or made.credit_rule is None or shape is None:
+        return None
+    rule = made.credit_rule
+    unknown = [side for side in (rule.charged, rule.billed) if side not in shape.amounts]
+    if unknown:
+        raise _bad(task, f"credits by side {unknown[0]!r}, which its result does not have", "name one of its sides")
+    return CreditShape(
+        shape.key,
+        shape.status,
+        shape.differs,
+        shape.only[rule.charged],
+        shape.amounts[rule.charged],
+        shape.amounts[rule.billed],
+        scale,
+    )
+
+
+def _bad(task: Task, what: str, hint: str) -> PlanexecError:
+    return PlanexecError("BAD_CONTRACT", f"task {task.name!r} {what}", hint=hint)

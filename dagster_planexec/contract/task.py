@@ -1,0 +1,192 @@
+"""A task: what a person wrote. Goal, inputs with roles, deliverables with their gates, file contracts, limits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Literal
+
+from dagster_planexec.contract.file_contract import FileContract
+from dagster_planexec.errors import PlanexecError
+from dagster_planexec.world.period import Granularity, Period
+
+Role = Literal["side", "lookup", "filter"]
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """Where a vendor delivers: every object under the prefix that matches the pattern belongs to the period."""
+
+    bucket: str
+    prefix: str
+    """A literal prefix, e.g. `vendor/exports/`."""
+    pattern: str
+    """A regular expression over the rest of the key, with `{period}` for the period's text; matched as a whole."""
+    input: str
+    """The named input that the delivery fills."""
+    quiet_s: int = 900
+    """Seconds without change after which a delivery counts as settled."""
+
+    def matches(self, key: str, period: Period) -> bool:
+        """Whether a key belongs to the drop of that period."""
+        if not key.startswith(self.prefix):
+            return False
+        return re.fullmatch(self.pattern_of(period), key[len(self.prefix) :]) is not None
+
+    def pattern_of(self, period: Period) -> str:
+        """The pattern of one period's keys, without the prefix."""
+        return self.pattern.replace("{period}", re.escape(period.text))
+
+
+@dataclass(frozen=True, slots=True)
+class NamedInput:
+    """A relation that SQL of the task may read by this name, and by no other."""
+
+    name: str
+    role: Role
+    contract: str
+    """Key of `Task.contracts`: columns, key, amount and date of the relation."""
+    source: str | None = None
+    """For an input that is already a table: `schema.table` of the live data, snapshotted in scope of the period."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResultShape:
+    """How a reconciliation's result says what became of each line, so that it can be closed against its inputs."""
+
+    key: tuple[str, ...]
+    """Columns that identify a line; together the line key of a credit."""
+    status: str
+    """The column that holds one of the status words below."""
+    identical: str
+    differs: str
+    only: Mapping[str, str]
+    """Side name to the status word of a line that only this side has."""
+    amounts: Mapping[str, str]
+    """Side name to the column that holds its amount (null where the side has no such line)."""
+
+
+@dataclass(frozen=True, slots=True)
+class CreditRule:
+    """What is credited: `charged - billed` of lines that differ where positive, and lines only the charged side has, in full."""
+
+    charged: str
+    """The side whose customers paid, e.g. `ledger`."""
+    billed: str
+    """The side that says what was due, e.g. `vendor`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deliverable:
+    """Something the task makes. Its gates are the checks of the tools that make it."""
+
+    name: str
+    """Also the Dagster asset key."""
+    tools: tuple[str, ...]
+    """The tools whose checks gate it, in the order of the work."""
+    repeatable: bool = True
+    """False for what cannot be undone: an external asset, recorded and never materialised by a click."""
+    input: str | None = None
+    """The named input that it is, if it is one: several loads may serve one task."""
+    result: ResultShape | None = None
+    """For the result of a reconciliation."""
+    credit_rule: CreditRule | None = None
+    """For credits."""
+    effect_scope: str | None = None
+    """For irreversible deliverables: names the effect across renamed tasks and tools. Never change it."""
+    effects_from: str | None = None
+    """For irreversible deliverables: the first period that may have effects."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds the task owns; a plan may only name lower ones."""
+
+    currency: str
+    credit_cap: Decimal
+    """Most money that is credited for one period without a person."""
+    credit_lines_threshold: int
+    """More credit lines than this wait for a person."""
+    min_matched_share: Decimal
+    """Least share of each side's keys that must be found on the other side. There is no default."""
+    max_steps: int = 20
+    max_replans: int = 2
+    run_deadline_s: float = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What arguments may name: allow-lists, checked before anything runs."""
+
+    schemas_read: frozenset[str]
+    schemas_write: frozenset[str]
+    buckets: Mapping[str, tuple[str, ...]]
+    """Bucket to the prefixes that may be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One recurring piece of work. Versioned code; a plan is written for it and never changes it."""
+
+    name: str
+    version: str
+    goal: str
+    granularity: Granularity
+    first_period: str
+    zone: str
+    """IANA time zone of the periods' boundaries."""
+    tools: tuple[str, ...]
+    drop: Drop
+    inputs: tuple[NamedInput, ...]
+    contracts: Mapping[str, FileContract]
+    deliverables: tuple[Deliverable, ...]
+    limits: Limits
+    scope: Scope
+    required_claims: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Tool to checks the task requires beside the tool's own."""
+    replannable: frozenset[str] = frozenset()
+    last_period: str | None = None
+
+    def __post_init__(self) -> None:
+        if len([i for i in self.inputs if i.role == "side"]) == 1:
+            msg = f"task {self.name!r} has one side; a reconciliation compares two or more"
+            raise ValueError(msg)
+
+    def period(self, text: str) -> Period:
+        """The period a partition key or text names.
+
+        Raises:
+            PlanexecError: UNKNOWN_PARTITION if it is malformed or outside the task's partitions.
+        """
+        period = Period.parse(text, self.granularity)
+        first = Period.parse(self.first_period, self.granularity)
+        last = Period.parse(self.last_period, self.granularity) if self.last_period else None
+        if period < first or (last is not None and period > last):
+            until = f" to {last.text}" if last else ""
+            raise PlanexecError(
+                "UNKNOWN_PARTITION",
+                f"partition {period.text} is outside the partitions of {self.name} ({first.text}{until})",
+                hint=f"run `planexec status {self.name}` to see them",
+            )
+        return period
+
+    def input(self, name: str) -> NamedInput:
+        """The named input; KeyError if there is none."""
+        return next(i for i in self.inputs if i.name == name)
+
+    @property
+    def sides(self) -> tuple[NamedInput, ...]:
+        """The inputs that are compared."""
+        return tuple(i for i in self.inputs if i.role == "side")
+
+    @property
+    def result(self) -> ResultShape | None:
+        """The shape of the task's reconciliation result, if it makes one."""
+        return next((d.result for d in self.deliverables if d.result is not None), None)
+
+    @property
+    def irreversible(self) -> Deliverable | None:
+        """The deliverable that cannot be undone, if the task has one."""
+        return next((d for d in self.deliverables if not d.repeatable), None)

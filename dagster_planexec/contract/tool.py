@@ -1,0 +1,179 @@
+"""Tool contracts: what a tool takes and gives, what must hold before and after, and how it can fail."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from dagster_planexec.contract.outcome import Outcome
+from dagster_planexec.contract.task import Task
+from dagster_planexec.errors import PlanexecError
+from dagster_planexec.world.observation import Observation
+from dagster_planexec.world.period import Period
+from dagster_planexec.world.ports import ObjectFacts, Ports
+from dagster_planexec.world.probe import Probe
+
+Effect = Literal["read", "write", "irreversible"]
+Lookup = Literal["by-key", "by-attributes", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What a string argument or result stands for, so that references can be type-checked."""
+
+    name: str
+
+
+TableName = Annotated[str, Kind("table")]
+"""`schema.table` of the task's warehouse."""
+LandedDigest = Annotated[str, Kind("landed")]
+"""SHA-256 of a landed copy, 64 hex digits."""
+ReportName = Annotated[str, Kind("report")]
+"""A report's name under the report root, without suffix."""
+
+
+class Model(BaseModel):
+    """Base of args and result models: closed and frozen. Args arrive as JSON, so lists become tuples."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+@dataclass(frozen=True, slots=True)
+class AdmittedObject:
+    """One object as it was admitted: read once through SHA-256, nothing of it kept."""
+
+    facts: ObjectFacts
+    sha256: str
+    from_landing: bool = False
+    """It is gone from the drop and a landed copy of this partition stands for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What was *seen* when the attempt opened. Beside the plan, never in its digest."""
+
+    objects: tuple[AdmittedObject, ...]
+    tables: Mapping[str, str]
+    """Live fingerprints in scope of the period, by input name."""
+    sql_sha256: Mapping[str, str]
+    """SHA-256 of every file under the SQL root, by relative name."""
+    at: datetime | None = None
+    """When it was seen; None only where no time was kept."""
+
+    def object(self, bucket: str, key: str) -> AdmittedObject | None:
+        """The admitted object of that name, if there is one."""
+        return next((o for o in self.objects if (o.facts.bucket, o.facts.key) == (bucket, key)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """Everything a tool is given beside its arguments. It sees ports, never the plan and never the journal."""
+
+    task: Task
+    period: Period
+    step: str
+    ports: Ports
+    admission: Admission
+    deadline_s: float
+    witnessed: list[Observation] = field(default_factory=list)
+    """What a port saw while it worked for the tool (bytes on the wire); written by `witness`, read by checks."""
+
+
+class Tool(ABC):
+    """One thing that can be done. Subclasses are stateless; one instance serves every call."""
+
+    contract: ToolContract
+
+    @abstractmethod
+    def call(self, args: Any, call: ToolCall) -> Outcome:  # noqa: ANN401 - args is an instance of contract.args
+        """Do it. Expected failures are `Failed` values; a PortError may pass, the harness reads its code."""
+
+    @abstractmethod
+    def seal(self, args: Any, result: Any, call: ToolCall) -> Probe:  # noqa: ANN401 - instances of the contract's models
+        """The probe whose observation identifies what the call left behind.
+
+        The harness looks after the postconditions passed and again before anything uses the result: the same facts
+        mean that it is still what was judged.
+        """
+
+
+    def preview(self, args: Any, call: ToolCall) -> Probe | None:  # noqa: ANN401, ARG002 - for tools with effects
+        """The probe of what the call would do, for a person who has to decide; None if there is nothing to show.
+
+        For an irreversible tool its facts hold `count`, `amount` and `digest` of the exact lines.
+        """
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContract:
+    """What a tool promises."""
+
+    name: str
+    """`group.verb` or `verb`, as plans write it."""
+    description: str
+    args: type[Model]
+    result: type[Model]
+    effect: Effect
+    preconditions: tuple[str, ...]
+    """Names of checks, in the order in which their failures are reported."""
+    postconditions: tuple[str, ...]
+    errors: Mapping[str, str]
+    """Codes the call may end with, each with a hint that is more specific than the code's own."""
+    deadline_s: float = 60.0
+    max_tries: int = 4
+    """Calls in one attempt at most, the first included; only transient codes are tried again."""
+    idempotent: bool = True
+    lookup: Lookup = "none"
+    """How the outcome of an interrupted call can be found out. Required for `irreversible`."""
+    fallback: str | None = None
+    writes: str | None = "target"
+    """The argument that names what the call writes; None if it writes nothing a plan can name."""
+    perishable: bool = False
+    """It reads something that may be deleted by others; it belongs early in a plan."""
+
+
+class ToolRegistry:
+    """The tools a task may be given, by name."""
+
+    def __init__(self, tools: Iterable[Tool]) -> None:
+        self._tools: dict[str, Tool] = {}
+        for tool in tools:
+            name = tool.contract.name
+            if name in self._tools:
+                raise PlanexecError("BAD_CONTRACT", f"two tools are named {name!r}")
+            if tool.contract.effect == "irreversible" and tool.contract.lookup == "none":
+                raise PlanexecError("BAD_CONTRACT", f"irreversible tool {name!r} has no lookup for unknown outcomes")
+            self._tools[name] = tool
+
+    def __getitem__(self, name: str) -> Tool:
+        """The tool of that name; KeyError if there is none."""
+        return self._tools[name]
+
+    def get(self, name: str) -> Tool | None:
+        """The tool of that name, or None."""
+        return self._tools.get(name)
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is a tool of that name."""
+        return name in self._tools
+
+    def __iter__(self) -> Iterator[str]:
+        """The names, in the order of registration."""
+        return iter(self._tools)
+
+    def restricted_to(self, names: Iterable[str]) -> ToolRegistry:
+        """Only these tools.
+
+        Raises:
+            PlanexecError: BAD_CONTRACT if one of them is not registered.
+        """
+        missing = [name for name in names if name not in self._tools]
+        if missing:
+            raise PlanexecError("BAD_CONTRACT", f"the task allows tools that are not registered: {', '.join(missing)}")
+        return ToolRegistry(self._tools[name] for name in names)

@@ -1,0 +1,84 @@
+"""Admission: what is there when the attempt opens. Objects are read once through SHA-256, nothing of them is kept."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from dagster_planexec.contract.layout import live_view
+from dagster_planexec.contract.tool import Admission, AdmittedObject
+from dagster_planexec.errors import PlanexecError
+from dagster_planexec.execute.work import Work
+from dagster_planexec.journal.results import landed_for
+from dagster_planexec.world.admit import admit
+from dagster_planexec.world.period import Period
+from dagster_planexec.world.probes.evidence import FingerprintOfView
+
+
+def admit_inputs(work: Work, period: Period) -> Admission:
+    """Look at everything the task reads for a period: the drop, the live tables in scope, the SQL files.
+
+    An object that was landed for this period and is gone from the drop is admitted from its landed copy.
+
+    Raises:
+        PlanexecError: The drop, a table or the SQL root cannot be read; AMBIGUOUS_LANDING if two landed versions could
+            stand for an absent object.
+    """
+    drop = work.task.drop
+    seen = admit(work.ports, drop.bucket, drop.prefix, drop.pattern_of(period))
+    objects = [AdmittedObject(facts, sha256) for facts, sha256 in seen]
+    there = {(o.facts.bucket, o.facts.key) for o in objects}
+    landed = landed_for(work.journal, work.task.name, period.text)
+    objects += [_the_one(work, versions) for name, versions in sorted(landed.items()) if name not in there]
+    return Admission(
+        tuple(objects), _live_tables(work, period), hash_sql(work.ports.roots.sql), at=work.ports.clock.now()
+    )
+
+
+def _the_one(work: Work, versions: Sequence[AdmittedObject]) -> AdmittedObject:
+    """The landed version that stands for an absent object. Several versions: nobody may guess which was meant."""
+    usable = [v for v in versions if work.ports.roots.landed_path(v.sha256).is_file()]
+    if len(usable) > 1:
+        raise PlanexecError(
+            "AMBIGUOUS_LANDING",
+            f"{usable[0].facts.bucket}/{usable[0].facts.key} is gone from the drop and {len(usable)} versions of it "
+            f"were landed: {', '.join(v.sha256[:12] for v in usable)}",
+            hint="deliver the version you mean to the drop again",
+        )
+    return usable[0] if usable else versions[0]
+
+
+def _live_tables(work: Work, period: Period) -> dict[str, str]:
+    """The fingerprint, in scope of the period, of every input that is a live table."""
+    views = {named.name: live_view(work.task, period, named.name) for named in work.task.inputs}
+    tables = {}
+    for name, view in views.items():
+        if view is None:
+            continue
+        seen = FingerprintOfView(view).observe(work.ports)
+        # A table that is not there is the live check's finding, with the plan beside it.
+        tables[name] = str(seen["fingerprint"]) if seen.state == "seen" else "absent"
+    return tables
+
+
+def hash_sql(root: Path) -> dict[str, str]:
+    """SHA-256 of every SQL file under the root, by relative name. Links are not followed.
+
+    Raises:
+        PlanexecError: BAD_CONTRACT if the root is not a folder.
+    """
+    if not root.is_dir():
+        raise PlanexecError("BAD_CONTRACT", f"the SQL root {root.name!r} is not a folder", hint="check the project's roots")
+    return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in _sql_files(root).items()}
+
+
+def read_sql(root: Path) -> dict[str, str]:
+    """The text of every SQL file under the root, by relative name."""
+    return {name: path.read_text(encoding="utf-8", errors="replace") for name, path in _sql_files(root).items()}
+
+
+def _sql_files(root: Path) -> Mapping[str, Path]:
+    files = (path for path in sorted(root.rglob("*.sql")) if path.is_file() and not path.is_symlink())
+    return {path.relative_to(root).as_posix(): path for path in files if re.fullmatch(r"[\w./-]+", path.name)}

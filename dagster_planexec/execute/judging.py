@@ -1,0 +1,82 @@
+"""Binding the checks of a step, observing what they ask, and judging. Here the two hands meet: F3 asks, F6 looks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from dagster_planexec.checks.check import BoundCheck, NotApplicable
+from dagster_planexec.checks.input_still_holds import input_still_holds, judged_again
+from dagster_planexec.checks.scope import StepScope
+from dagster_planexec.contract.verdict import Phase, Verdict
+from dagster_planexec.errors import PlanexecError
+from dagster_planexec.execute.observer import observe
+from dagster_planexec.execute.resolve import Resolved, scope_again
+from dagster_planexec.execute.work import Run, call_of
+from dagster_planexec.journal.encoding import plain
+from dagster_planexec.journal.results import DoneStep
+from dagster_planexec.plan.model import Step
+from dagster_planexec.world.probe import Probe
+
+
+def names_of(run: Run, step: Step, phase: Phase) -> tuple[str, ...]:
+    """The checks of a phase, in contract order: the tool's own, the task's, then what the plan adds."""
+    contract = run.work.tools[step.tool].contract
+    own = contract.preconditions if phase == "pre" else contract.postconditions
+    if phase == "pre":
+        return own
+    known = {*contract.preconditions, *contract.postconditions}
+    required = run.work.task.required_claims.get(step.tool, ())
+    added = (*required, *(claim.claim for claim in step.claims))
+    return (*own, *(name for name in dict.fromkeys(added) if name not in known))
+
+
+def bind(run: Run, names: Iterable[str], scope: StepScope, phase: Phase) -> list[BoundCheck]:
+    """The named checks, bound to one step.
+
+    Raises:
+        PlanexecError: BAD_CONTRACT if a name is not in the catalogue.
+    """
+    bound: list[BoundCheck] = []
+    for name in names:
+        if name not in run.work.checks:
+            raise PlanexecError(
+                "BAD_CONTRACT", f"tool {scope.contract.name!r} names a check {name[:80]!r} that does not exist",
+                hint=f"the checks are {', '.join(sorted(run.work.checks))}",
+            )  # fmt: skip
+        bound.extend(run.work.checks[name](scope, phase))
+    return bound
+
+
+def judge(run: Run, checks: Sequence[BoundCheck]) -> list[Verdict]:
+    """Every check's verdict. All are evaluated and shown, also after one has failed."""
+    probes = [probe for check in checks if not isinstance(check, NotApplicable) for probe in check.probes]
+    seen = observe(probes, run.work.ports)
+    return [check.verdict() if isinstance(check, NotApplicable) else check.verdict(seen) for check in checks]
+
+
+def judge_inputs(run: Run, resolved: Resolved) -> list[Verdict]:
+    """One verdict per input: still what was judged, or judged again."""
+    return [judge_input(run, done) for done in resolved.inputs.values()]
+
+
+def judge_input(run: Run, done: DoneStep) -> Verdict:
+    """Whether a done step's result is still what was judged; if it changed, its postconditions are judged again."""
+    tool = run.work.tools[done.tool]
+    scope = scope_again(run, done)
+    check = input_still_holds(_seal_probe(run, scope), done.seal, shown=plain(done.seal.facts))
+    verdict = judge(run, [check])[0]
+    if verdict.status != "failed" or verdict.observed.value == "absent":
+        return verdict
+    again = judge(run, bind(run, tool.contract.postconditions, scope, "pre"))
+    return judged_again(verdict, again)
+
+
+def still_sealed(run: Run, done: DoneStep) -> Verdict:
+    """Whether a done step's result is unchanged, without judging it again."""
+    check = input_still_holds(_seal_probe(run, scope_again(run, done)), done.seal, shown=plain(done.seal.facts))
+    return judge(run, [check])[0]
+
+
+def _seal_probe(run: Run, scope: StepScope) -> Probe:
+    tool = run.work.tools[scope.contract.name]
+    return tool.seal(scope.args, scope.result, call_of(run, scope.step, tool.contract))

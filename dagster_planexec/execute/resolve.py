@@ -1,0 +1,93 @@
+"""A step's arguments with every reference replaced by what the earlier step left, and validated by the tool's model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from dagster_planexec.checks.scope import Produced, StepScope
+from dagster_planexec.contract.outcome import Failed
+from dagster_planexec.contract.tool import Model
+from dagster_planexec.execute.work import Run
+from dagster_planexec.journal.encoding import encode
+from dagster_planexec.journal.results import DoneStep, done_in_run
+from dagster_planexec.plan.digest import digest_of
+from dagster_planexec.plan.model import Plan, Step
+from dagster_planexec.plan.reference import Reference, references, resolve
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """Arguments ready for a call, and the done steps they came from."""
+
+    args: Model
+    raw: Mapping[str, Any]
+    """The arguments as JSON, references replaced."""
+    inputs: Mapping[str, DoneStep]
+
+
+def resolve_step(run: Run, step: Step, inputs: Mapping[str, DoneStep]) -> Resolved | Failed:
+    """The step's arguments, or why they cannot be had."""
+
+    def look_up(reference: Reference) -> Any:  # noqa: ANN401 - a result field is any JSON
+        return inputs[reference.step].result[reference.field]
+
+    try:
+        raw = resolve(step.args, look_up)
+    except KeyError as error:
+        return Failed("VALIDATION_ERROR", f"step {step.id!r} refers to a result that is not there: {error}")
+    try:
+        args = run.work.tools[step.tool].contract.args.model_validate(raw)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        return Failed("VALIDATION_ERROR", f"step {step.id!r}, argument {where}: {first['msg']}")
+    return Resolved(args, raw, inputs)
+
+
+def inputs_of(run: Run, step: Step) -> dict[str, DoneStep] | str:
+    """What each referenced or awaited step of this run left, or the id of the first that is not done."""
+    needed = [reference.step for reference in references(step)] + list(step.depends_on)
+    found: dict[str, DoneStep] = {}
+    for name in dict.fromkeys(needed):
+        done = done_in_run(run.work.journal, run.attempt, run.run_id, name)
+        if done is None:
+            return name
+        found[name] = done
+    referenced = {reference.step for reference in references(step)}
+    return {name: done for name, done in found.items() if name in referenced}
+
+
+def scope_of(run: Run, step: Step, resolved: Resolved, result: Model | None = None, **more: Any) -> StepScope:  # noqa: ANN401
+    """What the step's checks may be bound from."""
+    tool = run.work.tools[step.tool]
+    return StepScope(
+        task=run.work.task, period=run.period, step=step.id, contract=tool.contract, args=resolved.args, result=result,
+        admission=run.admission, roots=run.work.ports.roots, consumed=consumed_by(run.plan),
+        inputs={name: Produced(scope_again(run, done), done.seal) for name, done in resolved.inputs.items()},
+        claim_args={claim.claim: claim.args for claim in step.claims}, **more,
+    )  # fmt: skip
+
+
+def scope_again(run: Run, done: DoneStep) -> StepScope:
+    """The scope of a done step, to judge again what was judged after it."""
+    tool = run.work.tools[done.tool]
+    return StepScope(
+        task=run.work.task, period=run.period, step=done.step, contract=tool.contract,
+        args=tool.contract.args.model_validate(done.args), result=tool.contract.result.model_validate(done.result),
+        admission=run.admission, roots=run.work.ports.roots, consumed=consumed_by(run.plan), witnessed=done.witnessed,
+    )  # fmt: skip
+
+
+def consumed_by(plan: Plan) -> frozenset[tuple[str, str]]:
+    """(bucket, key) of every object that a step of the plan names to be read."""
+    named = ((step.args.get("bucket"), step.args.get("key")) for step in plan.steps)
+    return frozenset((b, k) for b, k in named if isinstance(b, str) and isinstance(k, str))
+
+
+def seal_digest(done: DoneStep) -> str:
+    """The seal's facts in one word, for the identity of the steps that use them."""
+    return digest_of(encode(done.seal.facts))

@@ -1,0 +1,62 @@
+"""The admission record as JSON, and the digest that says whether two runs saw the same inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from dagster_planexec.contract.tool import Admission, AdmittedObject
+from dagster_planexec.plan.digest import digest_of
+from dagster_planexec.world.ports import ObjectFacts
+
+
+def encode_admission(admission: Admission) -> dict[str, Any]:
+    """The record as JSON."""
+    return {
+        "objects": [
+            {
+                "bucket": o.facts.bucket, "key": o.facts.key, "size": o.facts.size, "etag": o.facts.etag,
+                "version_id": o.facts.version_id, "last_modified": o.facts.last_modified.isoformat(),
+                "expires_at": o.facts.expires_at.isoformat() if o.facts.expires_at else None,
+                "sha256": o.sha256, "from_landing": o.from_landing,
+            }
+            for o in admission.objects
+        ],
+        "tables": dict(admission.tables),
+        "sql_sha256": dict(admission.sql_sha256),
+        "at": admission.at.isoformat() if admission.at else None,
+    }  # fmt: skip
+
+
+def decode_admission(value: Mapping[str, Any]) -> Admission:
+    """The record that `encode_admission` wrote."""
+    objects = tuple(
+        AdmittedObject(
+            ObjectFacts(
+                o["bucket"], o["key"], o["size"], o["etag"], datetime.fromisoformat(o["last_modified"]), o["version_id"],
+                datetime.fromisoformat(o["expires_at"]) if o["expires_at"] else None,
+            ),
+            o["sha256"], o["from_landing"],
+        )
+        for o in value["objects"]
+    )  # fmt: skip
+    at = datetime.fromisoformat(value["at"]) if value["at"] else None
+    return Admission(objects, value["tables"], value["sql_sha256"], at)
+
+
+def inputs_digest(admission: Admission, *, recipe: Mapping[str, Any]) -> str:
+    """What was admitted, without what changes when nothing does (ETags, versions, times, the place it was read from).
+
+    Args:
+        admission: The record.
+        recipe: What else makes another attempt: contract versions, the planner's identity.
+    """
+    return digest_of(
+        {
+            "objects": sorted([o.facts.bucket, o.facts.key, o.sha256] for o in admission.objects),
+            "tables": dict(admission.tables),
+            "sql": dict(admission.sql_sha256),
+            "recipe": dict(recipe),
+        }
+    )

@@ -1,0 +1,297 @@
+"""The journal: plans by digest, attempts, append-only events, results of done steps, landings, holds, arrivals."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from dagster_planexec.errors import PlanexecError
+from dagster_planexec.journal import schema as t
+from dagster_planexec.journal.encoding import dumps
+from dagster_planexec.plan.digest import canonical_bytes, full_digest, semantic_digest
+from dagster_planexec.plan.model import Plan, as_json, parse_plan
+
+Listener = Callable[[str, str | None], None]
+"""Called after an event is written, with its kind and step. It is told, it is never asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One open execution per (task, period, admitted inputs)."""
+
+    id: str
+    task: str
+    task_version: str
+    period: str
+    inputs_digest: str
+    admission: Mapping[str, Any]
+    plan_digest: str | None
+    revision: int
+    provenance: Mapping[str, Any]
+    status: str
+    code: str | None
+    opened_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One line of the trace."""
+
+    seq: int
+    attempt: str
+    at: str
+    kind: str
+    step: str | None
+    run_id: str | None
+    payload: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class NewEvent:
+    """An event to be written."""
+
+    kind: str
+    step: str | None = None
+    payload: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Journal:
+    """What is remembered. One instance per process and journal name."""
+
+    def __init__(self, name: str = "default", *, listeners: Sequence[Listener] = ()) -> None:
+        self.name = name
+        self._engine = t.connect(t.journal_url(name))
+        self._reader = self._engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._listeners = tuple(listeners)
+
+    @property
+    def engine(self) -> sa.Engine:
+        """For the sibling modules, to write their own tables: every transaction on it is a writer's."""
+        return self._engine
+
+    @property
+    def reader(self) -> sa.Engine:
+        """For the sibling modules, to read: never waits for a writer."""
+        return self._reader
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._engine.dispose()
+
+    # -- plans ---------------------------------------------------------------------------------------------------
+
+    def save_plan(self, plan: Plan) -> str:
+        """Store a plan's bytes under their digest; storing the same plan twice is one plan."""
+        digest = full_digest(plan)
+        body = canonical_bytes(as_json(plan))
+        with self._engine.begin() as db:
+            if db.execute(sa.select(t.plans.c.digest).where(t.plans.c.digest == digest)).first() is None:
+                db.execute(
+                    sa.insert(t.plans).values(
+                        digest=digest, semantic_digest=semantic_digest(plan), body=body, saved_at=_now()
+                    )
+                )
+        return digest
+
+    def load_plan(self, digest: str) -> Plan:
+        """The plan of that digest, verified on every read.
+
+        Raises:
+            PlanexecError: PLAN_REJECTED if it is unknown, or its bytes are not those that were stored.
+        """
+        with self._reader.connect() as db:
+            body = db.execute(sa.select(t.plans.c.body).where(t.plans.c.digest == digest)).scalar()
+        if body is None:
+            raise PlanexecError("PLAN_REJECTED", f"no plan {digest[:12]} in journal {self.name!r}")
+        try:
+            plan = parse_plan(body)
+            found = full_digest(plan)
+        except PlanexecError as error:
+            plan, found = None, f"unreadable ({error.code})"
+        if plan is None or found != digest:
+            raise PlanexecError(
+                "PLAN_REJECTED",
+                f"the stored plan {digest[:12]} was altered: its bytes now have digest {found[:12]}",
+                hint="nothing of it runs; have the plan proposed again with replan",
+            )
+        return plan
+
+    # -- attempts ------------------------------------------------------------------------------------------------
+
+    def open_attempt(
+        self, *, task: str, version: str, period: str, inputs_digest: str, admission: Mapping[str, Any], anew: bool = False
+    ) -> tuple[Attempt, bool]:
+        """The attempt for these admitted inputs, and whether it was opened just now.
+
+        The newest attempt of the month is continued if it has the same inputs and task version. Anything else opens
+        another one, which supersedes it: its open holds are closed.
+        """
+        for _ in range(20):
+            newest = self.newest_attempt(task, period)
+            if newest and not anew and (newest.inputs_digest, newest.task_version) == (inputs_digest, version):
+                return newest, False
+            opened = self._insert_attempt(newest, task, version, period, inputs_digest, admission)
+            if opened is not None:
+                return opened, True
+        raise PlanexecError("LEASE_BUSY", f"{task} {period} is being opened by too many runs at once")
+
+    def _insert_attempt(
+        self, newest: Attempt | None, task: str, version: str, period: str, inputs_digest: str, admission: Mapping[str, Any]
+    ) -> Attempt | None:
+        attempt_id = f"att_{secrets.token_hex(6)}"
+        with self._engine.begin() as db:
+            seq = (
+                db.execute(
+                    sa.select(sa.func.coalesce(sa.func.max(t.attempts.c.opened_seq), 0)).where(
+                        t.attempts.c.task == task, t.attempts.c.period == period
+                    )
+                ).scalar_one()
+                + 1
+            )
+            try:
+                db.execute(
+                    sa.insert(t.attempts).values(
+                        id=attempt_id, task=task, task_version=version, period=period, inputs_digest=inputs_digest,
+                        admission=dumps(admission), revision=0, status="open", opened_at=_now(), opened_seq=seq,
+                    )
+                )
+            except sa.exc.IntegrityError:
+                return None  # another run opened the month in between; look again
+            if newest is not None:
+                db.execute(
+                    sa.update(t.holds)
+                    .where(t.holds.c.task == task, t.holds.c.period == period, t.holds.c.state == "open")
+                    .values(state="superseded")
+                )
+                db.execute(sa.update(t.attempts).where(t.attempts.c.id == newest.id).values(status="superseded"))
+        opened = self.attempt(attempt_id)
+        self.append(attempt_id, None, [NewEvent("attempt-opened", None, {"supersedes": newest.id if newest else None})])
+        return opened
+
+    def readmit(self, attempt_id: str, admission: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Replace the admission record of an attempt that is continued; its content is the same, its ETags may not be."""
+        with self._engine.begin() as db:
+            db.execute(sa.update(t.attempts).where(t.attempts.c.id == attempt_id).values(admission=dumps(admission)))
+        return admission
+
+    def attempt(self, attempt_id: str) -> Attempt:
+        """The attempt of that id.
+
+        Raises:
+            PlanexecError: INTERNAL if there is none.
+        """
+        with self._reader.connect() as db:
+            row = db.execute(sa.select(t.attempts).where(t.attempts.c.id == attempt_id)).mappings().first()
+        if row is None:
+            raise PlanexecError("INTERNAL", f"no attempt {attempt_id!r} in journal {self.name!r}")
+        return _attempt(row)
+
+    def newest_attempt(self, task: str, period: str) -> Attempt | None:
+        """The attempt that was opened last for a month."""
+        with self._reader.connect() as db:
+            row = (
+                db.execute(
+                    sa.select(t.attempts)
+                    .where(t.attempts.c.task == task, t.attempts.c.period == period)
+                    .order_by(t.attempts.c.opened_seq.desc())
+                    .limit(1)
+                )
+                .mappings()
+                .first()
+            )
+        return _attempt(row) if row else None
+
+    def newest_attempts(self, task: str) -> tuple[Attempt, ...]:
+        """The newest attempt of every month the task has had, in order of the months."""
+        with self._reader.connect() as db:
+            rows = (
+                db.execute(sa.select(t.attempts).where(t.attempts.c.task == task).order_by(t.attempts.c.opened_seq))
+                .mappings()
+                .all()
+            )
+        newest = {row["period"]: _attempt(row) for row in rows}
+        return tuple(newest[period] for period in sorted(newest))
+
+    def adopt_plan(self, attempt_id: str, digest: str, provenance: Mapping[str, Any]) -> None:
+        """Make a plan the attempt's plan, as its next revision."""
+        with self._engine.begin() as db:
+            db.execute(
+                sa.update(t.attempts)
+                .where(t.attempts.c.id == attempt_id)
+                .values(plan_digest=digest, provenance=dumps(provenance), revision=t.attempts.c.revision + 1)
+            )
+        self.append(attempt_id, None, [NewEvent("plan-adopted", None, {"digest": digest, **provenance})])
+
+    def close_run(self, attempt_id: str, run_id: str | None, status: str, code: str | None) -> None:
+        """Note how a run of the attempt ended. A later run may continue it."""
+        with self._engine.begin() as db:
+            db.execute(sa.update(t.attempts).where(t.attempts.c.id == attempt_id).values(status=status, code=code))
+        self.append(attempt_id, run_id, [NewEvent("run-ended", None, {"status": status, "code": code})])
+
+    # -- events --------------------------------------------------------------------------------------------------
+
+    def append(self, attempt_id: str, run_id: str | None, events: Iterable[NewEvent]) -> None:
+        """Write events, all in one transaction, then tell the listeners."""
+        batch = list(events)
+        if not batch:
+            return
+        now = _now()
+        with self._engine.begin() as db:
+            db.execute(
+                sa.insert(t.events),
+                [
+                    {
+                        "attempt": attempt_id, "at": now, "kind": event.kind, "step": event.step, "run_id": run_id,
+                        "payload": _payload(event),
+                    }
+                    for event in batch
+                ],
+            )
+        for event in batch:
+            for listener in self._listeners:
+                listener(event.kind, event.step)
+
+    def events(
+        self, attempt_id: str, *, run_id: str | None = None, kinds: Sequence[str] = (), step: str | None = None
+    ) -> tuple[Event, ...]:
+        """The trace of an attempt, or the part that is asked for, in order."""
+        query = sa.select(t.events).where(t.events.c.attempt == attempt_id).order_by(t.events.c.seq)
+        if run_id is not None:
+            query = query.where(t.events.c.run_id == run_id)
+        if kinds:
+            query = query.where(t.events.c.kind.in_(kinds))
+        if step is not None:
+            query = query.where(t.events.c.step == step)
+        with self._reader.connect() as db:
+            rows = db.execute(query).mappings().all()
+        return tuple(
+            Event(r["seq"], r["attempt"], r["at"], r["kind"], r["step"], r["run_id"], json.loads(r["payload"])) for r in rows
+        )
+
+
+LARGEST_PAYLOAD = 200_000
+"""Characters of one event. Values are bounded when they are encoded; this only guards against very many of them."""
+
+
+def _payload(event: NewEvent) -> str:
+    text = dumps(event.payload)
+    return text if len(text) <= LARGEST_PAYLOAD else dumps({"left_out": f"{len(text)} characters"})
+
+
+def _attempt(row: Mapping[str, Any]) -> Attempt:
+    return Attempt(
+        id=row["id"], task=row["task"], task_version=row["task_version"], period=row["period"],
+        inputs_digest=row["inputs_digest"], admission=json.loads(row["admission"]), plan_digest=row["plan_digest"],
+        revision=row["revision"], provenance=json.loads(row["provenance"] or "{}"), status=row["status"],
+        code=row["code"], opened_at=row["opened_at"],
+    )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat()

@@ -1,0 +1,232 @@
+"""A run in one value: what the command line prints, what the task's asset shows, and what `--json` answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import sqlalchemy as sa
+
+from dagster_planexec.contract.codes import meaning
+from dagster_planexec.contract.outcome import StepState
+from dagster_planexec.contract.task import Task
+from dagster_planexec.contract.verdict import Verdict
+from dagster_planexec.journal import schema as t
+from dagster_planexec.journal.encoding import bounded, decode, decode_verdict, dumps, plain
+from dagster_planexec.journal.journal import Journal, NewEvent
+from dagster_planexec.plan.model import Plan
+from dagster_planexec.world.period import Period
+
+RunStatus = Literal["succeeded", "held", "stopped", "rejected", "error"]
+
+_FORMATS = {"md": "md_file", "html": "html_file", "json": "json_file"}
+"""Report format to the field of a result that names its file."""
+_MADE = frozenset({"done", "reused"})
+
+EXIT_CODES: dict[RunStatus, int] = {"succeeded": 0, "held": 3, "stopped": 4, "rejected": 5, "error": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class StepEntry:
+    """One step of a run."""
+
+    id: str
+    tool: str
+    outcome: StepState
+    code: str | None
+    reason: str
+    tries: int
+    duration_s: float
+    checks: tuple[Verdict, ...]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    hold_id: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The step as the document shows it."""
+        return {
+            "id": self.id, "tool": self.tool, "outcome": self.outcome, "code": self.code, "reason": self.reason or None,
+            "tries": self.tries, "duration_s": round(self.duration_s, 3),
+            "checks": [
+                {
+                    "check": v.check, "phase": "post" if v.phase == "post" else "pre", "verdict": v.status, "code": v.code,
+                    "text": v.text,
+                    "expected": {"value": plain(v.expected.value), "source": str(v.expected.source)},
+                    "observed": {"value": plain(v.observed.value), "source": str(v.observed.source)},
+                }
+                for v in self.checks
+            ],
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """What became of one period. Every part is always present; counts are 0 and unknown values None."""
+
+    task: Task
+    period: Period
+    status: RunStatus = "error"
+    code: str | None = None
+    text: str = ""
+    hint: str | None = None
+    attempt: str | None = None
+    plan: Plan | None = None
+    plan_digest: str | None = None
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    revision: int = 0
+    task_run_id: str | None = None
+    plan_run_id: str | None = None
+    findings: tuple[Mapping[str, Any], ...] = ()
+    steps: tuple[StepEntry, ...] = ()
+    report: Mapping[str, str | None] = field(default_factory=dict)
+    """Paths of the written report by format."""
+
+    @classmethod
+    def blank(cls, task: Task, period: Period, *, task_run_id: str | None) -> RunReport:
+        """Nothing has happened yet."""
+        return cls(task, period, task_run_id=task_run_id)
+
+    def of_attempt(self, attempt: str, provenance: Mapping[str, Any], revision: int) -> RunReport:
+        """With the attempt and where its plan came from."""
+        return replace(self, attempt=attempt, provenance=provenance, revision=revision)
+
+    def of_plan(self, plan: Plan, digest: str, revision: int) -> RunReport:
+        """With the plan; its steps are not run yet."""
+        waiting = tuple(StepEntry(s.id, s.tool, "not-run", None, "the plan was rejected", 0, 0.0, ()) for s in plan.steps)
+        return replace(self, plan=plan, plan_digest=digest, revision=revision, steps=waiting)
+
+    def with_findings(self, findings: Sequence[Mapping[str, Any]]) -> RunReport:
+        """With what the checker found."""
+        return replace(self, findings=tuple(findings))
+
+    def of_run(self, plan_run_id: str, steps: Sequence[StepEntry], *, reports: Path) -> RunReport:
+        """With the plan run, its steps, and the paths of the report that one of them wrote under `reports`."""
+        written = next((s.facts for s in steps if s.outcome in _MADE and set(_FORMATS.values()) <= set(s.facts)), None)
+        paths = {name: str(reports / str(written[file])) for name, file in _FORMATS.items()} if written else {}
+        return replace(self, plan_run_id=plan_run_id, steps=tuple(steps), report=paths)
+
+    def ended(self, status: RunStatus, code: str | None, text: str, hint: str = "") -> RunReport:
+        """With its end."""
+        said = hint or (meaning(code).hint if code else "")
+        return replace(self, status=status, code=code, text=bounded(text), hint=said or None)
+
+    @property
+    def exit_code(self) -> int:
+        """What the command line ends with."""
+        return EXIT_CODES[self.status]
+
+    def step(self, step_id: str) -> StepEntry | None:
+        """The step of that id."""
+        return next((s for s in self.steps if s.id == step_id), None)
+
+    def as_json(self) -> dict[str, Any]:
+        """The one JSON document of a run."""
+        return {
+            "version": 1,
+            "task": self.task.name,
+            "partition": self.period.key,
+            "plan": {
+                "digest": self.plan_digest,
+                "planner": self.provenance.get("planner"),
+                "author": self.provenance.get("author"),
+                "revision": self.revision,
+            },
+            "status": self.status,
+            "code": self.code,
+            "text": self.text or None,
+            "hint": self.hint,
+            "task_run_id": self.task_run_id,
+            "plan_run_id": self.plan_run_id,
+            "findings": [dict(finding) for finding in self.findings],
+            "steps": [step.as_json() for step in self.steps],
+            "reconciliation": reconciliation_of(self),
+            "credits": credits_of(self),
+            "report": {name: self.report.get(name) for name in _FORMATS},
+        }
+
+
+def reconciliation_of(report: RunReport) -> dict[str, Any]:
+    """Counts and sums of the reconciliation as the harness's own SQL observed them; zeros if it was not reached."""
+    shape = report.task.result
+    sides = [side.name for side in report.task.sides]
+    words = [shape.identical, shape.differs, *(shape.only[s] for s in reversed(sides))] if shape else []
+    out: dict[str, Any] = {**{f"{side}_rows": 0 for side in sides}, **dict.fromkeys(words, 0), "sums": {}}
+    figures = next(
+        (v.observed.value for s in report.steps for v in s.checks if v.check == "closing_identities_hold"), None
+    )
+    if isinstance(figures, Mapping) and "rows" in figures:
+        rows, sums = figures["rows"], figures["sums"]
+        assert isinstance(rows, Mapping) and isinstance(sums, Mapping)  # noqa: S101, PT018 - shape of ClosingFigures
+        out |= {name: plain(count) for name, count in rows.items()}
+        out["sums"] = plain(sums)
+    return out
+
+
+def credits_of(report: RunReport) -> dict[str, Any]:
+    """What is issued and what is held for the period, as this run found or left it."""
+    out: dict[str, Any] = {"issued_count": 0, "issued_amount": "0.00", "held_count": 0, "held_amount": "0.00", "hold_id": None}
+    for step in report.steps:
+        if "issued_count" in step.facts and step.outcome in {"done", "reused"}:
+            out |= {"issued_count": step.facts["issued_count"], "issued_amount": step.facts["issued_amount"]}
+        if step.outcome == "held":
+            facts = cast("Mapping[str, Any]", decode(dict(step.facts)))
+            amount = plain(facts.get("amount")) or "0.00"
+            out |= {"held_count": facts.get("count", 0), "held_amount": amount, "hold_id": step.hold_id}
+    return out
+
+
+def close_steps(journal: Journal, attempt: str, run_id: str, plan: Plan) -> None:
+    """Journal every step that has no end yet as not-run, with why: Dagster skips what depends on a failed step."""
+    ended = {event.step for event in journal.events(attempt, run_id=run_id, kinds=["step-ended"])}
+    stops = journal.events(attempt, run_id=run_id, kinds=["stopped"])
+    held = [e.step for e in journal.events(attempt, run_id=run_id, kinds=["step-ended"]) if e.payload["state"] == "held"]
+    if stops:
+        because = f"the run stopped at {stops[0].step}: {stops[0].payload['code']}"
+    elif held:
+        because = f"{held[0]} waits for a person"
+    else:
+        because = "the run ended before it"
+    missing = [
+        NewEvent(
+            "step-ended", step.id,
+            {"tool": step.tool, "state": "not-run", "code": None, "reason": because, "tries": 0, "duration_ms": 0,
+             "hint": None, "hold_id": None, "verdicts": [], "facts": {}},
+        )
+        for step in plan.steps
+        if step.id not in ended
+    ]  # fmt: skip
+    journal.append(attempt, run_id, missing)
+
+
+def read_steps(journal: Journal, attempt: str, run_id: str, plan: Plan) -> tuple[StepEntry, ...]:
+    """Every step of a run in the order of the plan."""
+    ended = {event.step: event.payload for event in journal.events(attempt, run_id=run_id, kinds=["step-ended"])}
+    return tuple(
+        StepEntry(
+            step.id, step.tool, ended[step.id]["state"], ended[step.id]["code"], ended[step.id]["reason"],
+            ended[step.id]["tries"], ended[step.id]["duration_ms"] / 1000,
+            tuple(decode_verdict(verdict) for verdict in ended[step.id]["verdicts"]),
+            ended[step.id]["facts"], ended[step.id]["hold_id"],
+        )
+        for step in plan.steps
+        if step.id in ended
+    )  # fmt: skip
+
+
+def save_report(journal: Journal, task_run_id: str, report: RunReport) -> None:
+    """Keep the document of a task run; running it again under the same id replaces it."""
+    row = {
+        "task": report.task.name, "period": report.period.text, "attempt": report.attempt, "body": dumps(report.as_json())
+    }  # fmt: skip
+    with journal.engine.begin() as db:
+        db.execute(sa.delete(t.reports).where(t.reports.c.task_run_id == task_run_id))
+        db.execute(sa.insert(t.reports).values(task_run_id=task_run_id, **row))
+
+
+def load_report(journal: Journal, task_run_id: str) -> dict[str, Any] | None:
+    """The document of a task run, or None."""
+    with journal.reader.connect() as db:
+        body = db.execute(sa.select(t.reports.c.body).where(t.reports.c.task_run_id == task_run_id)).scalar()
+    return json.loads(body) if body is not None else None

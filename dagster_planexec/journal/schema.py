@@ -1,0 +1,169 @@
+"""The journal's tables, and where a journal of a given name lives."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from dagster_planexec.errors import PlanexecError
+
+metadata = sa.MetaData()
+
+plans = sa.Table(
+    "planexec_plans", metadata,
+    sa.Column("digest", sa.String(64), primary_key=True),
+    sa.Column("semantic_digest", sa.String(64), nullable=False),
+    sa.Column("body", sa.LargeBinary, nullable=False),
+    sa.Column("saved_at", sa.String(40), nullable=False),
+)
+
+attempts = sa.Table(
+    "planexec_attempts", metadata,
+    sa.Column("id", sa.String(40), primary_key=True),
+    sa.Column("task", sa.String(200), nullable=False),
+    sa.Column("task_version", sa.String(60), nullable=False),
+    sa.Column("period", sa.String(20), nullable=False),
+    sa.Column("inputs_digest", sa.String(64), nullable=False),
+    sa.Column("admission", sa.Text, nullable=False),
+    sa.Column("plan_digest", sa.String(64)),
+    sa.Column("revision", sa.Integer, nullable=False),
+    sa.Column("provenance", sa.Text),
+    sa.Column("status", sa.String(20), nullable=False),
+    sa.Column("code", sa.String(40)),
+    sa.Column("opened_at", sa.String(40), nullable=False),
+    sa.Column("opened_seq", sa.Integer, nullable=False),
+    sa.Index("planexec_attempts_month", "task", "period"),
+    # Two runs that open the same month at the same instant must agree on one attempt.
+    sa.UniqueConstraint("task", "period", "opened_seq"),
+)
+
+events = sa.Table(
+    "planexec_events", metadata,
+    sa.Column("seq", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("attempt", sa.String(40), nullable=False),
+    sa.Column("at", sa.String(40), nullable=False),
+    sa.Column("kind", sa.String(40), nullable=False),
+    sa.Column("step", sa.String(200)),
+    sa.Column("run_id", sa.String(60)),
+    sa.Column("payload", sa.Text, nullable=False),
+    sa.Index("planexec_events_attempt", "attempt", "kind"),
+)
+
+results = sa.Table(
+    "planexec_results", metadata,
+    sa.Column("seq", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("attempt", sa.String(40), nullable=False),
+    sa.Column("identity", sa.String(64), nullable=False),
+    sa.Column("step", sa.String(200), nullable=False),
+    sa.Column("tool", sa.String(200), nullable=False),
+    sa.Column("run_id", sa.String(60), nullable=False),
+    sa.Column("body", sa.Text, nullable=False),
+    sa.Index("planexec_results_identity", "attempt", "identity"),
+)
+
+landings = sa.Table(
+    "planexec_landings", metadata,
+    sa.Column("seq", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("task", sa.String(200), nullable=False),
+    sa.Column("period", sa.String(20), nullable=False),
+    sa.Column("bucket", sa.String(200), nullable=False),
+    sa.Column("object_key", sa.String(1024), nullable=False),
+    sa.Column("sha256", sa.String(64), nullable=False),
+    sa.Column("attempt", sa.String(40), nullable=False),
+    sa.Column("object", sa.Text, nullable=False),
+    sa.Column("landed_at", sa.String(40), nullable=False),
+    sa.Index("planexec_landings_month", "task", "period"),
+)
+
+holds = sa.Table(
+    "planexec_holds", metadata,
+    sa.Column("id", sa.String(40), primary_key=True),
+    sa.Column("attempt", sa.String(40), nullable=False),
+    sa.Column("task", sa.String(200), nullable=False),
+    sa.Column("period", sa.String(20), nullable=False),
+    sa.Column("step", sa.String(200), nullable=False),
+    sa.Column("code", sa.String(40), nullable=False),
+    sa.Column("plan_digest", sa.String(64), nullable=False),
+    sa.Column("body", sa.Text, nullable=False),
+    sa.Column("state", sa.String(20), nullable=False),
+    sa.Column("opened_at", sa.String(40), nullable=False),
+)
+
+reports = sa.Table(
+    "planexec_reports", metadata,
+    sa.Column("task_run_id", sa.String(60), primary_key=True),
+    sa.Column("task", sa.String(200), nullable=False),
+    sa.Column("period", sa.String(20), nullable=False),
+    sa.Column("attempt", sa.String(40)),
+    sa.Column("body", sa.Text, nullable=False),
+)
+
+arrivals = sa.Table(
+    "planexec_arrivals", metadata,
+    sa.Column("task", sa.String(200), primary_key=True),
+    sa.Column("bucket", sa.String(200), primary_key=True),
+    sa.Column("object_key", sa.String(1024), primary_key=True),
+    sa.Column("version", sa.String(300), primary_key=True),
+    sa.Column("period", sa.String(20), nullable=False),
+    sa.Column("size", sa.BigInteger, nullable=False),
+    sa.Column("first_seen", sa.String(40), nullable=False),
+    sa.Column("requested", sa.String(200)),
+)
+
+
+def journal_url(name: str) -> str:
+    """The database URL of a journal, from the environment of this process. Only names travel between processes.
+
+    `PLANEXEC_JOURNAL_<NAME>` names any journal; without it, `default` is a SQLite file in `PLANEXEC_HOME`, or else in
+    `DAGSTER_HOME`.
+
+    Raises:
+        PlanexecError: HOME_UNWRITABLE if nothing names the journal, or its folder cannot be written.
+    """
+    variable = f"PLANEXEC_JOURNAL_{name.upper()}"
+    if url := os.environ.get(variable):
+        return url
+    home = os.environ.get("PLANEXEC_HOME") or os.environ.get("DAGSTER_HOME")
+    if name != "default" or not home:
+        raise PlanexecError(
+            "HOME_UNWRITABLE",
+            f"nothing says where the journal {name!r} is",
+            hint=f"set {variable} to a database URL"
+            + (", or PLANEXEC_HOME or DAGSTER_HOME to a folder" if name == "default" else ""),
+        )
+    path = Path(home).resolve() / "journal.sqlite"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab"):
+            pass
+    except OSError as error:
+        raise PlanexecError(
+            "HOME_UNWRITABLE", f"the journal {path.name} cannot be written: {error.strerror}", hint="choose another home"
+        ) from error
+    return f"sqlite:///{path}"
+
+
+def connect(url: str) -> sa.Engine:
+    """An engine whose tables exist. SQLite runs in WAL mode, so that readers never wait for the writer."""
+    engine = sa.create_engine(url, connect_args={"timeout": 30} if url.startswith("sqlite") else {})
+    if engine.dialect.name == "sqlite":
+
+        @sa.event.listens_for(engine, "connect")
+        def _durable(connection: object, _record: object) -> None:
+            # The driver's own implicit transactions start as readers and fail when they turn into writers.
+            connection.isolation_level = None  # type: ignore[attr-defined]
+            cursor = connection.cursor()  # type: ignore[attr-defined]
+            cursor.execute("PRAGMA journal_mode=WAL")
+            cursor.execute("PRAGMA synchronous=FULL")
+            cursor.execute("PRAGMA busy_timeout=30000")
+            cursor.close()
+
+        @sa.event.listens_for(engine, "begin")
+        def _begin(connection: sa.Connection) -> None:
+            if connection.get_isolation_level() != "AUTOCOMMIT":
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    metadata.create_all(engine)
+    return engine

@@ -1,0 +1,153 @@
+"""An embedded DuckDB file as a warehouse: one connection at a time per file and process, locked down for SQL."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dagster_planexec.errors import PortError
+from dagster_planexec.resources.duckdb_session import Deadline, DuckDbSession, port_error
+from dagster_planexec.world.ingest import IngestReport, TextIngest
+from dagster_planexec.world.ports import Session, Warehouse
+
+if TYPE_CHECKING:
+    import duckdb
+
+_LOCK_DOWN = (
+    "SET python_enable_replacements=false",  # else a name in SQL can mean a data frame of the calling code
+    "SET enable_external_access=false",
+    "SET lock_configuration=true",
+)
+_HOLDER = re.compile(r"Conflicting lock is held in (?P<program>.{1,300}?) \(PID (?P<pid>\d+)\)", re.DOTALL)
+_RETRY_S = 0.1
+
+# Two connections to one file share one database instance in a process, and with it the lock-down: a loader that needs
+# files would find them forbidden by a session. So they take turns. Keyed by resolved path, kept for the process.
+_turns: dict[Path, _Turn] = {}
+_turns_guard = threading.Lock()
+
+
+class _Turn:
+    """Who may open one file in this process now."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.thread: int | None = None
+
+
+class DuckDbWarehouse(Warehouse):
+    """Tables in one DuckDB file.
+
+    Args:
+        path: The file; it and its folder are made if they are not there.
+        wait_s: How long to wait for a file that another process or another thread holds.
+        memory_limit: A DuckDB size such as `512MB`; None for DuckDB's own choice.
+    """
+
+    dialect = "duckdb"
+
+    def __init__(self, path: Path, *, wait_s: float = 30.0, memory_limit: str | None = None) -> None:
+        self.path = path
+        self.name = path.stem
+        self.wait_s = wait_s
+        self.memory_limit = memory_limit
+
+    @contextmanager
+    def session(self, *, deadline_s: float | None = None) -> Iterator[Session]:
+        """A locked-down connection, closed at the end of the block."""
+        with self._connected(deadline_s) as connection:
+            for setting in _LOCK_DOWN:
+                connection.execute(setting)
+            with Deadline(connection, deadline_s) as deadline:
+                yield DuckDbSession(connection, deadline, self.path.name)
+
+    def ingest(self, request: TextIngest, *, deadline_s: float | None = None) -> IngestReport:
+        """Load text files on a connection that may read files, in this process's turn."""
+        import duckdb  # noqa: PLC0415 - 30 ms that only loads pay
+
+        from dagster_planexec.resources.duckdb_ingest import ingest_text  # noqa: PLC0415 - loads only
+
+        with self.open_unlocked(deadline_s=deadline_s) as (connection, deadline):
+            try:
+                return ingest_text(connection, request)
+            except duckdb.Error as error:
+                if deadline.passed:
+                    raise deadline.error(self.path.name) from error
+                raise port_error(error, self.path.name) from error
+
+    @contextmanager
+    def open_unlocked(self, *, deadline_s: float | None = None) -> Iterator[tuple[duckdb.DuckDBPyConnection, Deadline]]:
+        """A connection that can reach files, for the project's own code and never for SQL that somebody wrote."""
+        with self._connected(deadline_s) as connection, Deadline(connection, deadline_s) as deadline:
+            yield connection, deadline
+
+    @contextmanager
+    def _connected(self, deadline_s: float | None) -> Iterator[duckdb.DuckDBPyConnection]:
+        until = time.monotonic() + (self.wait_s if deadline_s is None else min(self.wait_s, deadline_s))
+        with self._turn(until):
+            connection = self._open(until)
+            try:
+                yield connection
+            finally:
+                connection.close()
+
+    @contextmanager
+    def _turn(self, until: float) -> Iterator[None]:
+        with _turns_guard:
+            turn = _turns.setdefault(self.path.resolve(), _Turn())
+        me = threading.get_ident()
+        if turn.thread == me:
+            raise PortError(
+                "INTERNAL",
+                f"a session on {self.path.name} was opened inside another one of the same thread",
+                hint="end the first session before the second is opened",
+            )
+        if not turn.lock.acquire(timeout=max(0.0, until - time.monotonic())):
+            raise PortError(
+                "LOCKED",
+                f"warehouse {self.path.name} is in use by another thread of this process and did not become free",
+                hint="run again when the other work has ended",
+            )
+        turn.thread = me
+        try:
+            yield
+        finally:
+            turn.thread = None
+            turn.lock.release()
+
+    def _open(self, until: float) -> duckdb.DuckDBPyConnection:
+        import duckdb  # noqa: PLC0415 - 30 ms that only sessions pay
+
+        config: dict[str, str | bool | int | float | list[str]] = {}
+        if self.memory_limit is not None:
+            config["memory_limit"] = self.memory_limit
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise PortError("INTERNAL", f"the folder of warehouse {self.path.name} cannot be made: {error}") from error
+        while True:
+            try:
+                return duckdb.connect(self.path, config=config)
+            except duckdb.Error as error:
+                # DuckDB does not wait for another process; a short holder (a CLI look, a probe) is worth waiting for.
+                held = _HOLDER.search(str(error))
+                if held is None and "Could not set lock on file" not in str(error):
+                    raise port_error(error, self.path.name) from error
+                if time.monotonic() + _RETRY_S >= until:
+                    raise self._held(held) from error
+                time.sleep(_RETRY_S)
+
+    def _held(self, held: re.Match[str] | None) -> PortError:
+        if held is None:
+            return PortError("LOCKED", f"warehouse {self.path.name} is held by a process that DuckDB cannot name")
+        program, pid = Path(held["program"]).name[:80], held["pid"]
+        return PortError(
+            "LOCKED",
+            f"warehouse {self.path.name} is held by process {pid} ({program})",
+            hint=f"end process {pid}, or close its connection to {self.path.name}, then run again",
+        )

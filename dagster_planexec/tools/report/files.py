@@ -1,0 +1,68 @@
+"""Files under one root, each replaced as a whole: a reader sees the old report or the new one, never half of one."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import secrets
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from dagster_planexec.errors import PortError
+
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
+"""One path component that is no hidden file, no option and no way up."""
+_CODES = {errno.ENOSPC: "DISK_FULL", errno.EDQUOT: "DISK_FULL", errno.EACCES: "FORBIDDEN", errno.EROFS: "FORBIDDEN"}
+
+
+def write_whole(root: Path, files: Mapping[str, str]) -> None:
+    """Write every file beside its place first, then put all of them in place.
+
+    Raises:
+        PortError: VALIDATION_ERROR for a name that is not one plain component or whose place is a link or a folder;
+            DISK_FULL, FORBIDDEN.
+    """
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        resolved = root.resolve(strict=True)
+        for name in files:
+            _refuse_what_leads_away(resolved, name)
+        parked: dict[Path, Path] = {}
+        try:
+            for name, text in files.items():
+                place = resolved / name
+                beside = resolved / f".{name}.{secrets.token_hex(8)}.part"
+                parked[beside] = place
+                _write_new(beside, text.encode("utf-8"))
+            for beside, place in parked.items():
+                beside.replace(place)
+        finally:
+            for beside in parked:
+                with suppress(FileNotFoundError):
+                    beside.unlink()
+    except OSError as error:
+        code = _CODES.get(error.errno or 0, "INTERNAL")
+        names = ", ".join(files)
+        raise PortError(code, f"report files {names} could not be written: {error.strerror}") from error
+
+
+def _refuse_what_leads_away(root: Path, name: str) -> None:
+    if not re.fullmatch(NAME, name):
+        raise PortError("VALIDATION_ERROR", f"report file {name[:80]!r} is not one plain name")
+    place = root / name
+    if place.is_symlink() or (place.exists() and not place.is_file()):
+        raise PortError(
+            "VALIDATION_ERROR",
+            f"the place of report file {name!r} is a link or a folder, not a file",
+            hint="remove it; a report is never written through a link",
+        )
+
+
+def _write_new(path: Path, raw: bytes) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
+    with os.fdopen(handle, "wb") as stream:
+        stream.write(raw)
+        stream.flush()
+        os.fsync(stream.fileno())

@@ -1,0 +1,74 @@
+"""`warehouse.create_table`: an empty table with the columns and types of a file contract."""
+
+from __future__ import annotations
+
+from dagster_planexec.checks.reconcile.views import sources_of
+from dagster_planexec.contract.file_contract import Column
+from dagster_planexec.contract.outcome import Done, Failed, Outcome
+from dagster_planexec.contract.tool import Model, TableName, Tool, ToolCall, ToolContract
+from dagster_planexec.world.probe import Probe
+from dagster_planexec.world.probes.tables import DescribeTable
+from dagster_planexec.world.relation import prepared_target
+
+
+class CreateTableArgs(Model):
+    """Which table, by which contract."""
+
+    target: TableName
+    contract: str
+    """The name of one of the task's file contracts."""
+
+
+class CreateTableResult(Model):
+    """The table."""
+
+    table: TableName
+
+
+class WarehouseCreateTable(Tool):
+    """Creates or replaces: whatever is loaded into a staging table replaces its rows anyway."""
+
+    def call(self, args: CreateTableArgs, call: ToolCall) -> Outcome:
+        """One statement."""
+        contract = call.task.contracts.get(args.contract)
+        if contract is None:
+            known = ", ".join(sorted(call.task.contracts)) or "none"
+            text = f"contract {args.contract[:80]!r} is not one of task {call.task.name}; its contracts: {known}"
+            return Failed("VALIDATION_ERROR", text)
+        with call.ports.warehouse.session(deadline_s=call.deadline_s) as session, session.transaction():
+            target = prepared_target(session, args.target, sources_of(call.task))
+            columns = ", ".join(f"{session.quote(column.name)} {sql_type(column)}" for column in contract.columns)
+            session.execute(f"create or replace table {target} ({columns})")
+        return Done(CreateTableResult(table=args.target))
+
+    def seal(self, args: CreateTableArgs, result: CreateTableResult, call: ToolCall) -> Probe:  # noqa: ARG002 - interface
+        """The columns only: what a later step loads into the table is that step's result."""
+        return DescribeTable(result.table)
+
+    contract = ToolContract(
+        name="warehouse.create_table",
+        description="Create an empty staging table with the columns and types of a file contract.",
+        args=CreateTableArgs,
+        result=CreateTableResult,
+        effect="write",
+        preconditions=(),
+        postconditions=("schema_matches_contract",),
+        errors={
+            "VALIDATION_ERROR": "name one of the task's file contracts, and a staging table as target",
+            "LOCKED": "end the process that holds the warehouse file",
+            "DISK_FULL": "free space beside the warehouse file",
+        },
+    )
+
+
+def sql_type(column: Column) -> str:
+    """The type of a column as DuckDB and most others spell it."""
+    match column.type:
+        case "text":
+            return "VARCHAR"
+        case "integer":
+            return "BIGINT"
+        case "decimal":
+            return f"DECIMAL({column.precision},{column.scale})"
+        case "date":
+            return "DATE"

@@ -1,0 +1,157 @@
+"""Delimited text, read record by record with Python's csv module: headers, and the exact line where a record starts.
+
+A record is what stands between line ends outside quotes. A line with nothing on it is not a record, wherever it stands;
+the first record is the header. Compressed files are read through all their members.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import zlib
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Literal, cast
+
+from dagster_planexec.errors import PortError
+from dagster_planexec.world.ingest import TextFormat
+
+SHOWN = 80
+"""Characters of a cell that are ever shown or stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record, and the physical line (from 1) on which it starts."""
+
+    line: int
+    fields: list[str]
+
+
+def shown(text: str) -> str:
+    """Text of a file, quoted and bounded, so that it can stand in a message."""
+    return repr(text[:SHOWN]) + ("..." if len(text) > SHOWN else "")
+
+
+def codec_of(form: TextFormat) -> str:
+    """The canonical name of the declared encoding; `utf-8` drops a byte order mark (`utf-8-sig`).
+
+    Raises:
+        PortError: BAD_CONTRACT if there is no text encoding of that name.
+    """
+    try:
+        info = codecs.lookup(form.encoding)
+        "".encode(info.name)  # refuses codecs such as `hex`, which are not text encodings
+    except (LookupError, ValueError) as error:
+        raise PortError(
+            "BAD_CONTRACT",
+            f"encoding {form.encoding[:40]!r} is not known; expected the name of a Python text codec such as utf-8 or latin-1",
+            hint="correct `encoding` in the file contract",
+        ) from error
+    return "utf-8-sig" if info.name == "utf-8" else info.name
+
+
+@contextmanager
+def raw_bytes(path: Path, form: TextFormat) -> Iterator[BinaryIO]:
+    """The bytes of a file, decompressed as declared, whatever follows in further members included.
+
+    Raises:
+        PortError: TRUNCATED_STREAM if a compressed file ends early, is damaged, or is no gzip file at all.
+    """
+    opened = gzip.open(path, "rb") if form.compression == "gzip" else path.open("rb")
+    with cast("BinaryIO", opened) as stream:
+        try:
+            yield stream
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise PortError(
+                "TRUNCATED_STREAM",
+                f"{path.name} does not decompress to its end: {str(error)[:120]}",
+                hint="ask the vendor to deliver the file again",
+            ) from error
+
+
+@contextmanager
+def text_of(
+    path: Path, form: TextFormat, *, errors: Literal["strict", "surrogateescape"] = "strict"
+) -> Iterator[io.TextIOWrapper]:
+    """The characters of a file, decoded as declared, with the line ends it has.
+
+    Raises:
+        PortError: BAD_ENCODING with the byte position; TRUNCATED_STREAM; BAD_CONTRACT.
+    """
+    codec = codec_of(form)
+    with raw_bytes(path, form) as stream:
+        try:
+            yield io.TextIOWrapper(stream, encoding=codec, errors=errors, newline="")
+        except UnicodeDecodeError as error:
+            raise bad_encoding(path, form, error) from error
+
+
+def bad_encoding(path: Path, form: TextFormat, error: UnicodeDecodeError) -> PortError:
+    """What to say of bytes that are not text in the declared encoding."""
+    seen = error.object[error.start : error.start + 8].hex(" ")
+    return PortError(
+        "BAD_ENCODING",
+        f"{path.name} does not decode as {form.encoding}, which its contract declares: {error.reason} at bytes {seen}",
+        hint="declare the encoding the file really has",
+    )
+
+
+def records(
+    path: Path, form: TextFormat, *, errors: Literal["strict", "surrogateescape"] = "strict"
+) -> Generator[Record, None, None]:
+    """Every record, the header first.
+
+    Raises:
+        PortError: RAGGED_ROW with the line where quoting breaks the file; and as `text_of`.
+    """
+    with text_of(path, form, errors=errors) as text:
+        reader = csv.reader(text, delimiter=form.delimiter, quotechar=form.quote, strict=True)
+        before = 0
+        try:
+            for fields in reader:
+                if fields:
+                    yield Record(before + 1, fields)
+                before = reader.line_num
+        except csv.Error as error:
+            raise PortError(
+                "RAGGED_ROW",
+                f"{path.name}: the record that starts on line {before + 1} cannot be read: {str(error)[:120]}",
+                hint="look at the line; an unclosed quote is the usual cause",
+            ) from error
+
+
+def header_of(path: Path, form: TextFormat) -> tuple[str, ...]:
+    """The header as the file has it, untrimmed; empty for a file without a record. Raises as `records`."""
+    # Decoding runs ahead of the first record: bytes further down are not the header's fault.
+    with closing(records(path, form, errors="surrogateescape")) as found:
+        first = next(found, None)
+    if first is None:
+        return ()
+    for name in first.fields:
+        if undecoded(name):
+            raise PortError(
+                "BAD_ENCODING",
+                f"{path.name}: the header does not decode as {form.encoding}, which its contract declares",
+                hint="declare the encoding the file really has",
+            )
+    return tuple(first.fields)
+
+
+def undecoded(text: str) -> bool:
+    """Whether some of its bytes were not text in the declared encoding (read with `surrogateescape`)."""
+    return not text.isascii() and any("\udc80" <= character <= "\udcff" for character in text)
+
+
+def ragged(path: Path, record: Record, width: int) -> PortError:
+    """What to say of a record with another number of fields than the header."""
+    return PortError(
+        "RAGGED_ROW",
+        f"{path.name}: line {record.line} has {len(record.fields)} fields, the header has {width}: "
+        + shown(",".join(record.fields)),
+        hint="look at the line; an unquoted delimiter is the usual cause",
+    )

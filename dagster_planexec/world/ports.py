@@ -1,0 +1,239 @@
+"""The ports: the few ways in which this project touches the world, each small enough to be written for another system."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+
+from dagster_planexec.world.ingest import IngestReport, TextIngest
+
+SqlValue = str | int | bool | Decimal | datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectFacts:
+    """What a store says of one object without reading it."""
+
+    bucket: str
+    key: str
+    size: int
+    etag: str
+    """The entity tag with its quotes removed. Not a hash of the content: a multipart upload has another one."""
+    last_modified: datetime
+    version_id: str | None = None
+    expires_at: datetime | None = None
+    """When a lifecycle rule will delete it (`x-amz-expiration`); None if none is announced."""
+
+
+class ObjectStream(AbstractContextManager["ObjectStream"]):
+    """The bytes of one object on their way in. Iterating yields chunks; nothing else is kept in memory."""
+
+    facts: ObjectFacts
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[bytes]:
+        """The chunks, in order.
+
+        Raises:
+            PortError: TRUNCATED_STREAM if fewer bytes came than were announced; TIMEOUT, UNAVAILABLE, ...
+        """
+
+
+class ObjectStore(ABC):
+    """A versioned or unversioned bucket store. Absence is an answer (None), everything else a PortError."""
+
+    @abstractmethod
+    def head(self, bucket: str, key: str) -> ObjectFacts | None:
+        """The newest version of an object, or None if there is none (a 404 or a delete marker).
+
+        Raises:
+            PortError: BUCKET_GONE, AUTH_FAILED, FORBIDDEN, THROTTLED, UNAVAILABLE, TIMEOUT.
+        """
+
+    @abstractmethod
+    def list(self, bucket: str, prefix: str) -> Iterator[ObjectFacts]:
+        """Every object under a prefix, in key order, page by page. Raises as `head`."""
+
+    @abstractmethod
+    def open(self, bucket: str, key: str, *, if_match: str | None = None) -> ObjectStream:
+        """Start reading the newest version, if its entity tag is still `if_match`.
+
+        Raises:
+            PortError: OBJECT_GONE (404), OBJECT_CHANGED (412), and as `head`.
+        """
+
+    def older_version(self, bucket: str, key: str) -> str | None:  # noqa: ARG002 - for stores that keep versions
+        """The id of the newest older version of an absent object, if the store keeps one and says so cheaply.
+
+        Never raises: it only helps a person to restore what is gone, and a store may forbid the question.
+        """
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFacts:
+    """One column of a table as the warehouse's catalogue has it."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """Rows and an order-free digest of their values: equal for equal multisets of rows."""
+
+    rows: int
+    digest: str
+
+    def __str__(self) -> str:
+        """`61400 rows, 9f3c…`: what verdicts show."""
+        return f"{self.rows} rows, digest {self.digest}"
+
+
+class Session(ABC):
+    """One connection to a warehouse, valid inside the `with` block that opened it."""
+
+    @abstractmethod
+    def rows(self, sql: str, parameters: Sequence[SqlValue] = ()) -> list[tuple[SqlValue, ...]]:
+        """Run one statement and fetch its rows. Values are bound (`?`), never written into the text.
+
+        Raises:
+            PortError: TABLE_GONE, TIMEOUT (the deadline passed and the statement was interrupted), DISK_FULL, INTERNAL.
+        """
+
+    @abstractmethod
+    def execute(self, sql: str, parameters: Sequence[SqlValue] = ()) -> None:
+        """Run one statement for its effect. Raises as `rows`."""
+
+    @abstractmethod
+    def transaction(self) -> AbstractContextManager[None]:
+        """All or nothing: commits at the end of the block, rolls back if it raises."""
+
+    @abstractmethod
+    def describe(self, table: str) -> tuple[ColumnFacts, ...] | None:
+        """The columns of `schema.table` from the catalogue, or None if there is no such table."""
+
+    @abstractmethod
+    def fingerprint(self, query: str) -> Fingerprint:
+        """The fingerprint of a query's result. Sums of hashes, never XOR: swapped amounts would cancel out."""
+
+    @abstractmethod
+    def bind_view(self, name: str, query: str) -> None:
+        """Make `name` stand for a query on this connection only, replacing what it stood for."""
+
+    @abstractmethod
+    def quote(self, name: str) -> str:
+        """A (possibly dotted) identifier, checked and quoted for this warehouse.
+
+        Raises:
+            PortError: VALIDATION_ERROR if it is not one or two plain identifiers.
+        """
+
+
+class Warehouse(ABC):
+    """Where tables live. One file or server per task."""
+
+    name: str
+    dialect: str
+    """The sqlglot name of its SQL dialect."""
+
+    @abstractmethod
+    def session(self, *, deadline_s: float | None = None) -> AbstractContextManager[Session]:
+        """A locked-down connection: SQL can reach tables and nothing else (no files, no network, no settings).
+
+        Args:
+            deadline_s: Seconds until a running statement is interrupted.
+
+        Raises:
+            PortError: LOCKED (with the holder named) if it cannot be had in time; DISK_FULL; INTERNAL.
+        """
+
+    @abstractmethod
+    def ingest(self, request: TextIngest, *, deadline_s: float | None = None) -> IngestReport:
+        """Load a delimited text file by its declared contract: read as text, convert in SQL, keep every reject.
+
+        Replaces the target's rows in one transaction. Raises as `session`, and TABLE_GONE if the target is absent.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class CreditLine:
+    """One credit to be issued: to whom the money goes is the credit system's business, the key says for what."""
+
+    key: str
+    """The line key, unique within (effect scope, period)."""
+    amount: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class IssueReport:
+    """What a credit system says it did."""
+
+    issued: int
+    already_there: int
+    amount: Decimal
+
+
+class CreditApi(ABC):
+    """Where credits are issued. Keyed by (effect scope, period, line key), each at most once."""
+
+    @abstractmethod
+    def issued(self, scope: str, period: str) -> Mapping[str, Decimal]:
+        """What this scope and period hold already: line key to amount."""
+
+    @abstractmethod
+    def issue(self, scope: str, period: str, lines: Sequence[CreditLine], currency: str) -> IssueReport:
+        """Issue the lines that are not there yet, all or none.
+
+        Raises:
+            PortError: EFFECT_DIFFERS if a known key holds another amount; EFFECT_UNKNOWN if the outcome is unknown.
+        """
+
+
+class Clock(ABC):
+    """Time, as one thing that can be looked at and waited for."""
+
+    @abstractmethod
+    def now(self) -> datetime:
+        """The present instant, in UTC."""
+
+    @abstractmethod
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class Roots:
+    """The folders a task may touch. Paths in plans are relative to one of them."""
+
+    sql: Path
+    """SQL files that `run_sql` may name."""
+    reports: Path
+    """Where `write_report` writes."""
+    landing: Path
+    """Content-addressed copies of fetched objects: `<first two hex digits>/<sha256>`."""
+
+    def landed_path(self, sha256: str) -> Path:
+        """Where the copy with that digest is, if it is there."""
+        return self.landing / sha256[:2] / sha256
+
+    @property
+    def quarantine(self) -> Path:
+        """Bytes that are not (yet) what was admitted. Nothing reads from here."""
+        return self.landing / "quarantine"
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """Everything a probe or a tool may reach, and nothing else."""
+
+    objects: ObjectStore
+    warehouse: Warehouse
+    credits: CreditApi
+    clock: Clock
+    roots: Roots

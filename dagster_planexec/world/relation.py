@@ -1,0 +1,102 @@
+"""What a named input stands for: one table, in scope of one period, as a query that every reader shares."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal
+
+from dagster_planexec.errors import PortError
+from dagster_planexec.world.ports import Session, SqlValue
+
+Part = Literal["side", "lookup", "filter"]
+
+
+@dataclass(frozen=True, slots=True)
+class InputView:
+    """A named input bound to a table. The tool that runs SQL and the checks after it bind the very same object."""
+
+    name: str
+    part: Part
+    table: str
+    """`schema.table`."""
+    key: tuple[str, ...]
+    """Columns that identify a row; compared as trimmed text."""
+    amount: str | None = None
+    """The column that holds money."""
+    date: str | None = None
+    """The column that says which period a row belongs to; None: every row is in scope."""
+    start: dt.date | None = None
+    end: dt.date | None = None
+    """The first day after the scope."""
+
+    def __post_init__(self) -> None:
+        if self.date is not None and (self.start is None or self.end is None):
+            msg = f"input {self.name!r} has a date column but no period"
+            raise ValueError(msg)
+
+    def query(self, quote: Callable[[str], str]) -> str:
+        """The rows in scope. A view takes no bound values, so the two days are literals made of `date` objects."""
+        rows = f"select * from {quote(self.table)}"
+        if self.date is None:
+            return rows
+        column = quote(self.date)
+        return f"{rows} where {column} >= {_day(self.start)} and {column} < {_day(self.end)}"
+
+
+def _day(value: dt.date | None) -> str:
+    if type(value) is not dt.date:  # a datetime is a date too, and would be cut
+        msg = f"expected a date, saw {type(value).__name__}"
+        raise TypeError(msg)
+    return f"DATE '{value.isoformat()}'"
+
+
+def bind_views(session: Session, views: tuple[InputView, ...]) -> None:
+    """Make every name stand for its rows in scope on this session.
+
+    Raises:
+        PortError: TABLE_GONE if a table is not there.
+    """
+    for view in views:
+        session.bind_view(view.name, view.query(session.quote))
+
+
+def prepared_target(session: Session, target: str, read: Iterable[str]) -> str:
+    """The quoted name of a table that may be written, its schema made if it is not there.
+
+    Raises:
+        PortError: VALIDATION_ERROR if it is not `schema.table`, or one of the tables that are read.
+    """
+    quoted = session.quote(target)
+    if target.count(".") != 1:
+        raise PortError("VALIDATION_ERROR", f"target {target[:80]!r} is not schema.table", hint="name a staging table")
+    if target.lower() in {name.lower() for name in read}:
+        raise PortError(
+            "VALIDATION_ERROR", f"target {target[:80]!r} is a table that is read", hint="write to a table of its own"
+        )
+    session.execute(f"create schema if not exists {session.quote(target.partition('.')[0])}")
+    return quoted
+
+
+def count_of(value: SqlValue) -> int:
+    """A count as a warehouse returned it."""
+    return int(str(value))
+
+
+def exact_sum(value: SqlValue | float, what: str) -> Decimal:
+    """A sum as a warehouse returned it; a sum of nothing is zero.
+
+    Raises:
+        PortError: SCHEMA_DRIFT if it is a float, because a column of floats holds no money.
+    """
+    if value is None:
+        return Decimal(0)
+    if isinstance(value, bool | dt.datetime | str) or not isinstance(value, int | Decimal):
+        raise PortError(
+            "SCHEMA_DRIFT",
+            f"the sum of {what} is a {type(value).__name__}; money is DECIMAL",
+            hint="cast the column to DECIMAL where it is made",
+        )
+    return Decimal(value)

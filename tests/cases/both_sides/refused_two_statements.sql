@@ -1,0 +1,3 @@
+-- what: a query, and more
+-- refused: not-one-statement
+select charge_id from ledger l join vendor v using (charge_id); drop table staging.vendor

@@ -1,0 +1,186 @@
+"""The journal: plans verified by digest, one attempt per admitted inputs, append-only events, one hold per month."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from dagster_planexec.errors import PlanexecError
+from dagster_planexec.journal import schema
+from dagster_planexec.journal.journal import Attempt, Journal, NewEvent
+from dagster_planexec.journal.results import hold, open_hold
+from dagster_planexec.plan.digest import full_digest, semantic_digest
+from dagster_planexec.plan.model import Plan, parse_plan
+
+PLAN = parse_plan(
+    '{"task": "t", "period": "2026-03", "intent": "x", "steps": [{"id": "a", "tool": "s3.get", "args": {"key": "k"}}]}'
+)
+
+
+@pytest.fixture
+def journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Journal]:
+    """A journal in an empty home."""
+    monkeypatch.setenv("PLANEXEC_HOME", str(tmp_path))
+    opened = Journal()
+    yield opened
+    opened.close()
+
+
+def _open(journal: Journal, inputs: str = "i", *, version: str = "1", anew: bool = False) -> tuple[Attempt, bool]:
+    return journal.open_attempt(
+        task="t", version=version, period="2026-03", inputs_digest=inputs, admission={"objects": []}, anew=anew
+    )
+
+
+def test_a_plan_comes_back_as_it_was_stored(journal: Journal) -> None:
+    """Saved under its digest, loaded by it, equal."""
+    assert journal.load_plan(journal.save_plan(PLAN)) == PLAN
+
+
+def test_a_plan_altered_in_the_store_is_refused_by_its_digest(journal: Journal) -> None:
+    """One byte changed on disk and the plan does not load; the refusal names both digests."""
+    digest = journal.save_plan(PLAN)
+    with journal.engine.begin() as db:
+        body = db.execute(sa.select(schema.plans.c.body)).scalar_one()
+        db.execute(sa.update(schema.plans).values(body=body.replace(b'"k"', b'"K"')))
+
+    with pytest.raises(PlanexecError, match=f"the stored plan {digest[:12]} was altered") as refused:
+        journal.load_plan(digest)
+
+    assert refused.value.code == "PLAN_REJECTED"
+
+
+def test_bytes_that_are_no_plan_any_more_are_refused(journal: Journal) -> None:
+    """Garbage in the store is an altered plan, not a crash."""
+    digest = journal.save_plan(PLAN)
+    with journal.engine.begin() as db:
+        db.execute(sa.update(schema.plans).values(body=b"\x00{"))
+
+    with pytest.raises(PlanexecError, match="was altered"):
+        journal.load_plan(digest)
+
+
+def test_words_change_the_full_digest_only() -> None:
+    """Intent and rationale are not what a plan does; arguments are."""
+    other_words = PLAN.model_copy(update={"intent": "y"})
+    other_args: Plan = PLAN.model_copy(update={"steps": (PLAN.steps[0].model_copy(update={"args": {"key": "l"}}),)})
+
+    assert full_digest(other_words) != full_digest(PLAN)
+    assert semantic_digest(other_words) == semantic_digest(PLAN)
+    assert semantic_digest(other_args) != semantic_digest(PLAN)
+
+
+def test_the_same_inputs_continue_the_attempt(journal: Journal) -> None:
+    """A new run without news opens nothing."""
+    first, opened = _open(journal)
+    again, opened_again = _open(journal)
+
+    assert (opened, opened_again) == (True, False)
+    assert again.id == first.id
+
+
+@pytest.mark.parametrize(
+    ("inputs", "version", "anew"),
+    [("other", "1", False), ("i", "2", False), ("i", "1", True)],
+    ids=["new inputs", "new task version", "replan"],
+)
+def test_news_open_another_attempt_that_supersedes(journal: Journal, inputs: str, version: str, *, anew: bool) -> None:
+    """New inputs, a new task version or replan open another attempt; the older one says so."""
+    first, _ = _open(journal)
+    second, opened = _open(journal, inputs, version=version, anew=anew)
+
+    assert opened
+    assert second.id != first.id
+    assert journal.attempt(first.id).status == "superseded"
+    assert journal.newest_attempt("t", "2026-03") == second
+
+
+def test_eight_runs_that_open_a_month_at_once_agree_on_one_attempt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever comes second continues what the first opened."""
+    monkeypatch.setenv("PLANEXEC_HOME", str(tmp_path))
+    barrier, seen = threading.Barrier(8), []
+
+    def run() -> None:
+        mine = Journal()
+        barrier.wait()
+        seen.append(_open(mine)[0].id)
+        mine.close()
+
+    threads = [threading.Thread(target=run) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert len(seen) == 8
+    assert len(set(seen)) == 1
+
+
+def test_events_keep_their_order_and_are_told_to_listeners_after_they_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A listener that looks finds the event it is told about."""
+    monkeypatch.setenv("PLANEXEC_HOME", str(tmp_path))
+    told: list[tuple[str, str | None, int]] = []
+    reader = Journal()
+    attempt, _ = _open(reader)
+    writer = Journal(listeners=[lambda kind, step: told.append((kind, step, len(reader.events(attempt.id))))])
+
+    writer.append(attempt.id, "run", [NewEvent("step-started", "a"), NewEvent("step-done", "a")])
+
+    assert told == [("step-started", "a", 3), ("step-done", "a", 3)]
+    assert [e.kind for e in reader.events(attempt.id, run_id="run")] == ["step-started", "step-done"]
+    reader.close()
+    writer.close()
+
+
+def test_a_payload_without_measure_is_left_out_not_stored(journal: Journal) -> None:
+    """Payloads are bounded; the event itself is kept."""
+    attempt, _ = _open(journal)
+
+    journal.append(attempt.id, None, [NewEvent("x", None, {str(n): "y" * 100 for n in range(5000)})])
+
+    assert journal.events(attempt.id, kinds=["x"])[0].payload.keys() == {"left_out"}
+
+
+def test_the_same_question_is_the_same_hold_and_another_one_supersedes_it(journal: Journal) -> None:
+    """At most one open hold per month."""
+    attempt, _ = _open(journal)
+    ask = {"attempt_id": attempt.id, "task": "t", "period": "2026-03", "step": "pay", "code": "CAP_EXCEEDED"}
+    first = open_hold(journal, **ask, plan_digest="d", facts={"count": 60})
+    again = open_hold(journal, **ask, plan_digest="d", facts={"count": 60})
+    other = open_hold(journal, **ask, plan_digest="d", facts={"count": 61})
+
+    assert again.id == first.id
+    assert other.id != first.id
+    states = [found.state for found in (hold(journal, first.id), hold(journal, other.id)) if found]
+    assert states == ["superseded", "open"]
+
+
+def test_a_journal_that_nothing_names_says_which_variable_would(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only names travel; the place comes from the environment."""
+    for variable in ("PLANEXEC_HOME", "DAGSTER_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+
+    with pytest.raises(PlanexecError) as missing:
+        Journal()
+    with pytest.raises(PlanexecError) as named:
+        Journal("billing")
+
+    assert missing.value.code == "HOME_UNWRITABLE"
+    assert "PLANEXEC_JOURNAL_BILLING" in named.value.hint
+
+
+def test_a_home_that_is_a_file_is_unwritable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not a stack trace but a code and what to do."""
+    (tmp_path / "home").write_text("")
+    monkeypatch.setenv("PLANEXEC_HOME", str(tmp_path / "home"))
+
+    with pytest.raises(PlanexecError) as refused:
+        Journal()
+
+    assert refused.value.code == "HOME_UNWRITABLE"

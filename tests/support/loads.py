@@ -1,0 +1,39 @@
+"""Files, contracts and tables for tests of loading."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+
+from dagster_planexec.resources.duckdb_cells import sql_type
+from dagster_planexec.world.ingest import TextColumn, TextFormat, TextIngest
+
+CASES = Path(__file__).parents[1] / "cases" / "vendor_files"
+
+INVOICE = (
+    TextColumn("invoice_id", "invoice_id", "text"),
+    TextColumn("line_no", "line_no", "integer"),
+    TextColumn("invoice_date", "invoice_date", "date", formats=("%Y-%m-%d",)),
+    TextColumn("amount", "amount", "decimal"),
+    TextColumn("currency", "currency", "text"),
+)
+
+
+def case_file(number: str, name: str = "vendor.csv") -> Path:
+    """A data file of a case, by the case's number."""
+    return next(CASES.glob(f"{number}-*")) / name
+
+
+def create(connection: duckdb.DuckDBPyConnection, columns: tuple[TextColumn, ...], target: str = "staging.t") -> None:
+    """An empty table with these columns."""
+    connection.execute(f"create schema if not exists {target.split('.')[0]}")
+    spec = ", ".join(f'"{column.name}" {sql_type(column)}' for column in columns)
+    connection.execute(f"create or replace table {target} ({spec})")
+
+
+def ingest_of(
+    *paths: Path, columns: tuple[TextColumn, ...] = INVOICE, form: TextFormat | None = None, target: str = "staging.t"
+) -> TextIngest:
+    """A request for these files."""
+    return TextIngest(paths, form or TextFormat(), columns, target, f"{target}__rejects")

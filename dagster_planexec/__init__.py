@@ -1,0 +1,119 @@
+"""A Dagster plugin in which a model writes a plan and code keeps the guarantees.
+
+The names below are the public ones. Each is imported when it is first used: importing the package costs next to
+nothing beside importing Dagster.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from dagster_shared.libraries import DagsterLibraryRegistry
+
+if TYPE_CHECKING:
+    from dagster_planexec.compiler.binding import PortResources, TaskBinding, load_binding, work_of
+    from dagster_planexec.contract.file_contract import FileContract, load_contract
+    from dagster_planexec.contract.outcome import Done, Failed, Held
+    from dagster_planexec.contract.task import (
+        CreditRule,
+        Deliverable,
+        Drop,
+        Limits,
+        NamedInput,
+        ResultShape,
+        Scope,
+        Task,
+    )
+    from dagster_planexec.contract.tool import Tool, ToolCall, ToolContract, ToolRegistry
+    from dagster_planexec.definitions.build import planexec_definitions, task_job
+    from dagster_planexec.definitions.planned_task import PlannedTask
+    from dagster_planexec.definitions.triggers.arrival_sensor import arrival_sensor
+    from dagster_planexec.definitions.triggers.failure_sensor import failure_sensor
+    from dagster_planexec.definitions.triggers.schedule import task_schedule
+    from dagster_planexec.errors import PlanexecError
+    from dagster_planexec.plan.model import Plan
+    from dagster_planexec.planner.pinned_planner import PinnedPlanner
+    from dagster_planexec.planner.planner import Planner, PlanRequest, Proposal
+    from dagster_planexec.planner.recorded_planner import RecordedPlanner
+    from dagster_planexec.tools.builtin import BUILTIN_TOOLS
+
+__version__ = "0.1.0"
+
+_WHERE = {
+    "compiler.binding": ("PortResources", "TaskBinding", "load_binding", "work_of"),
+    "contract.file_contract": ("FileContract", "load_contract"),
+    "contract.outcome": ("Done", "Failed", "Held"),
+    "contract.task": ("CreditRule", "Deliverable", "Drop", "Limits", "NamedInput", "ResultShape", "Scope", "Task"),
+    "contract.tool": ("Tool", "ToolCall", "ToolContract", "ToolRegistry"),
+    "definitions.triggers.arrival_sensor": ("arrival_sensor",),
+    "definitions.build": ("planexec_definitions", "task_job"),
+    "definitions.triggers.failure_sensor": ("failure_sensor",),
+    "definitions.planned_task": ("PlannedTask",),
+    "definitions.triggers.schedule": ("task_schedule",),
+    "errors": ("PlanexecError",),
+    "plan.model": ("Plan",),
+    "planner.pinned_planner": ("PinnedPlanner",),
+    "planner.planner": ("PlanRequest", "Planner", "Proposal"),
+    "planner.recorded_planner": ("RecordedPlanner",),
+    "tools.builtin": ("BUILTIN_TOOLS",),
+}
+_MODULE_OF = {name: f"{__name__}.{module}" for module, names in _WHERE.items() for name in names}
+
+__all__ = [
+    "BUILTIN_TOOLS",
+    "CreditRule",
+    "Deliverable",
+    "Done",
+    "Drop",
+    "Failed",
+    "FileContract",
+    "Held",
+    "Limits",
+    "NamedInput",
+    "PinnedPlanner",
+    "Plan",
+    "PlanRequest",
+    "PlanexecError",
+    "PlannedTask",
+    "Planner",
+    "PortResources",
+    "Proposal",
+    "RecordedPlanner",
+    "ResultShape",
+    "Scope",
+    "Task",
+    "TaskBinding",
+    "Tool",
+    "ToolCall",
+    "ToolContract",
+    "ToolRegistry",
+    "__version__",
+    "arrival_sensor",
+    "failure_sensor",
+    "load_binding",
+    "load_contract",
+    "planexec_definitions",
+    "task_job",
+    "task_schedule",
+    "work_of",
+]
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - PEP 562
+    """Import a public name on first use."""
+    module = _MODULE_OF.get(name)
+    if module is None:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    value = getattr(import_module(module), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """The public names, loaded or not."""
+    return sorted({*globals(), *__all__})
+
+
+DagsterLibraryRegistry.register("dagster-planexec", __version__, is_dagster_package=False)

@@ -79,47 +79,71 @@ class Settling:
     """Told before the plan's run starts, whether it may run or not."""
 
 
-def settle(settling: Settling, period: Period, *, replan: bool = False) -> RunReport:
-    """Settle a period and remember the report under the task run's id. See `_settle`."""
-    report = _settle(settling, period, replan=replan)
-    if settling.task_run_id is not None:
-        save_report(settling.work.journal, settling.task_run_id, report)
-    return report
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A period up to the point where its plan could run."""
+
+    report: RunReport
+    """Ended if the plan may not run."""
+    attempt: Attempt | None = None
+    checked: CheckedPlan | None = None
+    """None if there is no plan to check."""
+
+    @property
+    def may_run(self) -> bool:
+        """Whether the plan was checked and nothing stands against it."""
+        return self.checked is not None and self.checked.rejected_with is None
 
 
-def _settle(settling: Settling, period: Period, *, replan: bool) -> RunReport:
-    """Do the task for one period, as far as the world lets it, and report.
+def prepare(settling: Settling, period: Period, *, replan: bool = False) -> Prepared:
+    """Admit what is there, have a plan proposed if the attempt has none, and check it. Runs nothing.
 
-    A new run with the same admitted inputs continues the attempt and asks no planner. Every end is a report; nothing
-    that the world can do raises.
+    A new run with the same admitted inputs continues the attempt and asks no planner.
 
     Args:
         settling: The task's work, its planner and launcher.
         period: The month or quarter.
         replan: Open another attempt and ask the planner again, although the inputs are the same.
     """
-    blank = RunReport.blank(settling.work.task, period, task_run_id=settling.task_run_id)
+    work, journal = settling.work, settling.work.journal
+    blank = RunReport.blank(work.task, period, task_run_id=settling.task_run_id)
     try:
-        admission = admit_inputs(settling.work, period)
+        admission = admit_inputs(work, period)
         attempt = _open(settling, period, admission, anew=replan)
     except PlanexecError as error:
-        return blank.ended("error", error.code, error.message, error.hint)
+        return Prepared(blank.ended("error", error.code, error.message, error.hint))
     proposal = _propose(settling, period, attempt)
-    blank = blank.of_attempt(attempt.id, proposal.provenance(settling.work.task), attempt.revision)
+    blank = blank.of_attempt(attempt.id, proposal.provenance(work.task), attempt.revision)
     if proposal.plan is None:
         code = proposal.code or "PLAN_REJECTED"
-        settling.work.journal.close_run(attempt.id, None, "rejected", code)
-        return blank.ended("rejected", code, proposal.message)
-    attempt = _adopt(settling.work, attempt, proposal)
-    checked = check_plan(settling.work, proposal.plan, attempt, period)
-    blank = blank.of_plan(proposal.plan, checked.digest, attempt.revision).with_findings(_findings(checked))
-    _journal_check(settling.work, checked)
+        journal.close_run(attempt.id, None, "rejected", code)
+        return Prepared(blank.ended("rejected", code, proposal.message), attempt)
+    attempt = _adopt(work, attempt, proposal)
+    checked = check_plan(work, proposal.plan, attempt, period)
+    report = blank.of_plan(proposal.plan, checked.digest, attempt.revision).with_findings(_findings(checked))
+    _journal_check(work, checked)
     settling.on_checked(checked)
     if checked.rejected_with is not None:
-        settling.work.journal.close_run(attempt.id, None, "rejected", checked.rejected_with)
-        return blank.ended("rejected", checked.rejected_with, _first_text(checked))
-    settling.work.journal.append(attempt.id, None, [NewEvent("admitted", None, {"plan": checked.digest})])
-    return _run(settling, blank, attempt, checked, period)
+        journal.close_run(attempt.id, None, "rejected", checked.rejected_with)
+        report = report.ended("rejected", checked.rejected_with, _first_text(checked))
+    return Prepared(report, attempt, checked)
+
+
+def settle(settling: Settling, period: Period, *, replan: bool = False) -> RunReport:
+    """Do the task for one period, as far as the world lets it, and report.
+
+    Every end is a report; nothing that the world can do raises. Arguments as of `prepare`.
+    """
+    prepared = prepare(settling, period, replan=replan)
+    report = prepared.report
+    if prepared.may_run:
+        assert prepared.attempt is not None and prepared.checked is not None  # noqa: S101, PT018 - may_run
+        admitted = NewEvent("admitted", None, {"plan": prepared.checked.digest})
+        settling.work.journal.append(prepared.attempt.id, None, [admitted])
+        report = _run(settling, report, prepared.attempt, prepared.checked, period)
+    if settling.task_run_id is not None:
+        save_report(settling.work.journal, settling.task_run_id, report)
+    return report
 
 
 def _open(settling: Settling, period: Period, admission: Admission, *, anew: bool) -> Attempt:

@@ -99,6 +99,7 @@ def own_world(world: DemoWorld) -> DemoWorld:
     """The same bucket and home, with the executor's own warehouse file: what faults between steps act on."""
     own = DemoWorld(world.home, world.endpoint, data=world.data.name, period=world.period.text)
     own.warehouse = world.home / "literal" / "warehouse.duckdb"
+    own.s3 = world.s3
     return own
 
 

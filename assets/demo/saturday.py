@@ -156,12 +156,17 @@ def _healthy(period: str) -> Pair:
     return month(period)
 
 
+@cache
+def _export(period: str) -> bytes:
+    return export_csv(_healthy(period).vendor)
+
+
 def _whole_ledger() -> list[Line]:
     return [line for period in LEDGER_ROWS for line in _healthy(period).ledger]
 
 
 def _exports() -> dict[str, bytes]:
-    return {export_key(period): export_csv(_healthy(period).vendor) for period in DELIVERED}
+    return {export_key(period): _export(period) for period in DELIVERED}
 
 
 DATA = DataSet(

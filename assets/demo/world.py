@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assets.demo import council, saturday
 from assets.demo.local_s3 import client_for
-from assets.pair import DataSet, Line, Pair, money
+from assets.pair import DataSet, Pair, money
 from assets.reconciliation import SQL_FOLDER
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.resources.duckdb_warehouse import DuckDbWarehouse
@@ -176,7 +176,7 @@ class DemoWorld:
             for schema in sorted({table.partition(".")[0], *self.data.task.scope.schemas_write}):
                 warehouse.execute(f'create schema if not exists "{schema}"')
             warehouse.execute(f"create table if not exists {table} ({_TABLE})")
-            warehouse.register("lines", _as_arrow(self.data.ledger()))
+            warehouse.register("lines", _ledger_of(self.data.name))
             wanted = (
                 "select charge_id, account_id, cast(charged_on as date) as charged_on, description, "
                 f"cast(amount as decimal(18,2)) as amount, '{self.data.currency}' as currency from lines"
@@ -196,10 +196,12 @@ class DemoWorld:
         return {o["Key"]: o["ETag"].strip('"') for page in pages for o in page.get("Contents", [])}
 
 
-def _as_arrow(lines: Sequence[Line]) -> object:
-    """The lines as an Arrow table of texts: amounts go from cents to DECIMAL by their digits, never by a float."""
+@cache
+def _ledger_of(data: str) -> object:
+    """A ledger as an Arrow table of texts: amounts go from cents to DECIMAL by their digits, never by a float."""
     import pyarrow as pa  # noqa: PLC0415 - heavy
 
+    lines = DATA_SETS[data].ledger()
     return pa.table(
         {
             "charge_id": [line.charge_id for line in lines],

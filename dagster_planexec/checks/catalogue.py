@@ -14,6 +14,15 @@ from dagster_planexec.checks.fetch.landed_is_intact import landed_is_intact
 from dagster_planexec.checks.fetch.object_exists import object_exists
 from dagster_planexec.checks.fetch.object_is_non_empty import object_is_non_empty
 from dagster_planexec.checks.fetch.object_is_unchanged import object_is_unchanged
+from dagster_planexec.checks.load.amounts_agree import amounts_agree
+from dagster_planexec.checks.load.control_totals_agree import control_totals_agree
+from dagster_planexec.checks.load.extract_has_rows import extract_has_rows
+from dagster_planexec.checks.load.no_unexpected_columns import no_unexpected_columns
+from dagster_planexec.checks.load.row_counts_agree import row_counts_agree
+from dagster_planexec.checks.load.schema_matches_contract import schema_matches_contract
+from dagster_planexec.checks.period.keys_are_present import keys_are_present
+from dagster_planexec.checks.period.keys_are_unique import keys_are_unique
+from dagster_planexec.checks.period.period_is_covered import period_is_covered
 from dagster_planexec.checks.reconcile.both_sides_contribute import both_sides_contribute
 from dagster_planexec.checks.reconcile.closing_identities_hold import closing_identities_hold
 from dagster_planexec.checks.reconcile.snapshot_is_complete import snapshot_is_complete
@@ -25,6 +34,15 @@ _ALL: tuple[Binder, ...] = (
     object_is_unchanged,
     drop_is_complete,
     landed_is_intact,
+    extract_has_rows,
+    no_unexpected_columns,
+    row_counts_agree,
+    amounts_agree,
+    control_totals_agree,
+    schema_matches_contract,
+    period_is_covered,
+    keys_are_present,
+    keys_are_unique,
     snapshot_is_complete,
     both_sides_contribute,
     closing_identities_hold,

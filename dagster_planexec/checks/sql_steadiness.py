@@ -47,12 +47,7 @@ def _reason(node: exp.Expr) -> str:
         return "has columns that depend on the data; write aggregates with FILTER"
     if isinstance(node, exp.Join) and str(node.args.get("method") or "").upper() in {"POSITIONAL", "ASOF"}:
         return "joins by the order of rows"
-    if (
-        isinstance(node, exp.Column)
-        and not node.table
-        and not node.this.args.get("quoted")
-        and names & _SPECIAL_COLUMNS
-    ):
+    if isinstance(node, exp.Column) and _is_no_data(node):
         return "is not part of the data"
     if names & _CHANCE:
         return "depends on chance, the clock or the session"
@@ -60,7 +55,7 @@ def _reason(node: exp.Expr) -> str:
         return "with one argument depends on the clock"
     if names & _ARBITRARY:
         return "picks one of several rows, and which one is not declared"
-    if names & _ORDERED_AGGREGATES and not isinstance(node.parent, exp.Window) and node.find(exp.Order) is None:
+    if names & _ORDERED_AGGREGATES and not isinstance(node.parent, exp.Window) and not _is_ordered(node):
         return "needs an ORDER BY inside its brackets"
     return ""
 
@@ -100,14 +95,28 @@ def _named_window(window: exp.Window) -> exp.Expr | None:
 
 
 def _names(node: exp.Expr) -> set[str]:
-    """What a function or a bare word is called: as written if sqlglot does not know it, else all its SQL names."""
+    """What a function is called: as written if sqlglot does not know it, else all its SQL names."""
     from sqlglot import exp  # noqa: PLC0415 - loaded already
 
     if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc | exp.CombinedAggFunc):
         return {str(node.this).lower()}
     if isinstance(node, exp.Func):
         return {name.lower() for name in node.sql_names()}
-    return {node.name.lower()} if isinstance(node, exp.Column) else set()
+    return set()
+
+
+def _is_no_data(column: exp.Column) -> bool:
+    """Row numbers of the storage, and bare words that SQL reads as functions of the session."""
+    bare = not column.table and not column.this.args.get("quoted")
+    return column.name.lower() == "rowid" or (bare and column.name.lower() in _SESSION_WORDS)
+
+
+def _is_ordered(aggregate: exp.Expr) -> bool:
+    """Whether there is an ORDER BY in the brackets, and not only in a subquery inside them."""
+    from sqlglot import exp  # noqa: PLC0415 - loaded already
+
+    orders = aggregate.find_all(exp.Order)
+    return any(order.find_ancestor(exp.Query, type(aggregate)) is aggregate for order in orders)
 
 
 def _arguments(node: exp.Expr) -> list[object]:
@@ -123,7 +132,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_SPECIAL_COLUMNS = frozenset({"rowid", "user", "current_user", "session_user", "current_catalog", "current_schema"})
+_SESSION_WORDS = frozenset({"user", "current_user", "session_user", "current_catalog", "current_schema"})
 
 _CHANCE = _words(
     """
@@ -136,7 +145,7 @@ _CHANCE = _words(
     current_user session_user current_role current_catalog current_database current_schema current_schemas
     current_setting current_connection_id current_query current_query_id current_transaction_id txid_current
     getvariable getenv in_search_path pg_backend_pid version
-    sleep_ms write_log error stats vector_type query query_table
+    sleep_ms write_log error stats vector_type
     approx_quantile approx_top_k approx_count_distinct approx_distinct reservoir_quantile
     """
 )

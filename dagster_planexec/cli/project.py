@@ -16,7 +16,7 @@ from dagster_planexec.errors import PlanexecError
 
 if TYPE_CHECKING:
     from dagster_planexec.cli.stage import DemoStage
-    from dagster_planexec.definitions.project import Project
+    from dagster_planexec.definitions.planned_task import PlannedTask
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,20 +26,40 @@ class ProjectFolder:
     root: Path
     definitions: Path
 
-    def load(self) -> Project:
-        """Import the definitions and return the project they declare as `project`.
+    def tasks(self) -> dict[str, PlannedTask]:
+        """The tasks that the project's definitions declare as `TASKS`, by name.
 
         Raises:
-            PlanexecError: BAD_CONTRACT if they cannot be imported, or declare no project.
+            PlanexecError: BAD_CONTRACT if the definitions cannot be imported, or declare none.
         """
-        module = self._import(self.definitions)
-        project = getattr(module, "project", None)
-        if project is None:
+        declared = getattr(self.module(), "TASKS", ())
+        if not declared:
             raise PlanexecError(
-                "BAD_CONTRACT", f"{self.definitions.name} declares no `project`",
-                hint="set `project = Project(...)` beside `defs`; see README.md, 'Your own task'",
+                "BAD_CONTRACT", f"{self.definitions.name} declares no `TASKS`",
+                hint="set `TASKS = (PlannedTask(...),)` beside `defs`; see README.md, 'Your own task'",
             )  # fmt: skip
-        return project  # type: ignore[no-any-return]
+        return {planned.name: planned for planned in declared}
+
+    def task(self, name: str) -> PlannedTask:
+        """The task of that name.
+
+        Raises:
+            PlanexecError: BAD_CONTRACT if there is none.
+        """
+        tasks = self.tasks()
+        if name not in tasks:
+            raise PlanexecError(
+                "BAD_CONTRACT", f"the project has no task {name[:80]!r}", hint=f"its tasks are {', '.join(tasks)}"
+            )
+        return tasks[name]
+
+    def module(self) -> Any:  # noqa: ANN401 - a module
+        """The project's definitions, imported.
+
+        Raises:
+            PlanexecError: What the project's own code refuses with, e.g. BAD_CONTRACT for one of its contracts.
+        """
+        return self._import(self.definitions)
 
     def demo(self) -> DemoStage:
         """The project's demo, named in its `pyproject.toml` as `[tool.planexec] demo = "module:NAME"`.

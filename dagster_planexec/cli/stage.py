@@ -19,8 +19,6 @@ class DemoRequest:
     data: str
     fault: str | None
     partition: str | None
-    port: int | None
-    """Port of the local object store; None: any free one."""
 
 
 class Scene(ABC):
@@ -35,7 +33,7 @@ class Scene(ABC):
         """Run the plan by the control executor: a loop over the steps that reads no answer. The same document."""
 
     @abstractmethod
-    def stay(self, *, port: int | None) -> int:
+    def stay(self, *, port: int) -> int:
         """Run `dagster dev` on this world until it is interrupted, and return its exit code."""
 
 

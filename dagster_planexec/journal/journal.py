@@ -122,6 +122,13 @@ class Journal:
             )
         return plan
 
+    def full_digest_of(self, beginning: str) -> str | None:
+        """The digest that begins so, if exactly one does."""
+        query = sa.select(t.plans.c.digest).where(t.plans.c.digest.startswith(beginning, autoescape=True)).limit(2)
+        with self._reader.connect() as db:
+            found = db.execute(query).scalars().all()
+        return found[0] if len(found) == 1 else None
+
     # -- attempts ------------------------------------------------------------------------------------------------
 
     def open_attempt(

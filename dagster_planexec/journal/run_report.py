@@ -230,3 +230,13 @@ def load_report(journal: Journal, task_run_id: str) -> dict[str, Any] | None:
     with journal.reader.connect() as db:
         body = db.execute(sa.select(t.reports.c.body).where(t.reports.c.task_run_id == task_run_id)).scalar()
     return json.loads(body) if body is not None else None
+
+
+def newest_report(journal: Journal, task: str, period: str | None) -> dict[str, Any] | None:
+    """The document of the last task run, of one period or of any."""
+    query = sa.select(t.reports.c.body).where(t.reports.c.task == task).order_by(t.reports.c.seq.desc()).limit(1)
+    if period is not None:
+        query = query.where(t.reports.c.period == period)
+    with journal.reader.connect() as db:
+        body = db.execute(query).scalar()
+    return json.loads(body) if body is not None else None

@@ -93,7 +93,8 @@ holds = sa.Table(
 
 reports = sa.Table(
     "planexec_reports", metadata,
-    sa.Column("task_run_id", sa.String(60), primary_key=True),
+    sa.Column("seq", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("task_run_id", sa.String(60), nullable=False, unique=True),
     sa.Column("task", sa.String(200), nullable=False),
     sa.Column("period", sa.String(20), nullable=False),
     sa.Column("attempt", sa.String(40)),

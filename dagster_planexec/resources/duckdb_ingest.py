@@ -1,7 +1,8 @@
 """Loading delimited text into a table: read as text, convert by contract in one pass, keep every reject.
 
-A file without a fault is read once, straight into the table. The first fault ends that and the file is read again, slowly
-and record by record, so that every reject is kept with the line it stands on. Both ways convert with the same expressions.
+A file without a fault is read once, straight into the table. The first fault ends that, and the file is read again,
+slowly and record by record, so that every reject is kept with the line it stands on. Both ways convert with the same
+expressions.
 
 DuckDB takes extra *empty* fields at the end of a record for granted, whatever it is told. The independent counter does
 not, so such a file is met by `row_counts_agree`, not here.
@@ -10,7 +11,6 @@ not, so such a file is met by `row_counts_agree`, not here.
 from __future__ import annotations
 
 import csv
-import os
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -182,7 +182,7 @@ def _summary(connection: duckdb.DuckDBPyConnection, request: TextIngest) -> tupl
         f"select reason, count(*) from (select source, line, arg_min(reason, n) as reason from "
         f"(select *, rowid as n from {table}) group by source, line) group by reason order by reason"
     ).fetchall()
-    counts = Counter({reason: count for reason, count in by_row})
+    counts = dict(by_row)
     # Files in the order of the request, then lines: the first thing to look at.
     order = " ".join(f"when {literal(path.name)} then {n}" for n, path in enumerate(request.paths))
     row = connection.execute(
@@ -194,7 +194,7 @@ def _summary(connection: duckdb.DuckDBPyConnection, request: TextIngest) -> tupl
     source, line, column, value, reason = row
     cell_text = "an empty cell" if value is None else shown(value)
     where = column if reason == "RAGGED_ROW" else f"column {column!r}"
-    return dict(counts), f"{source} line {line}, {where}: {cell_text} ({reason})"
+    return counts, f"{source} line {line}, {where}: {cell_text} ({reason})"
 
 
 @contextmanager
@@ -253,7 +253,7 @@ def _readable(file: _File, scratch: Path) -> tuple[Path, TextFormat]:
     if codec_of(form) == "utf-8-sig":
         if not any(character in str(file.path) for character in "*?["):
             return file.path.absolute(), form
-        os.symlink(file.path.absolute(), scratch)  # DuckDB would take the path for a pattern
+        scratch.symlink_to(file.path.absolute())  # DuckDB would take the path for a pattern
         return scratch, form
     try:
         with text_of(file.path, form) as text, scratch.open("w", encoding="utf-8", newline="") as out:

@@ -95,11 +95,9 @@ class S3ObjectStore(ObjectStore):
             found = self._client.list_object_versions(Bucket=bucket, Prefix=key, MaxKeys=_VERSIONS_LOOKED_AT)
         except FOREIGN:
             return None  # it only helps a person; the absence itself has been reported
-        # Versions come newest first, and a key comes before the keys it is a prefix of.
-        return next(
-            (v["VersionId"] for v in found.get("Versions", ()) if v["Key"] == key and v["VersionId"] != "null"),
-            None,
-        )
+        # Versions come newest first, and a key comes before the keys it is a prefix of. One from before
+        # versioning was turned on has the id `null`, and can be restored by it.
+        return next((v["VersionId"] for v in found.get("Versions", ()) if v["Key"] == key), None)
 
     def _require_bucket(self, bucket: str) -> None:
         doing = self._doing("HEAD", bucket)

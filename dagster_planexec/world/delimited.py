@@ -49,7 +49,7 @@ def codec_of(form: TextFormat) -> str:
     except (LookupError, ValueError) as error:
         raise PortError(
             "BAD_CONTRACT",
-            f"encoding {form.encoding[:40]!r} is not known; expected the name of a Python text codec such as utf-8 or latin-1",
+            f"encoding {form.encoding[:40]!r} is not known; expected a Python text codec such as utf-8 or latin-1",
             hint="correct `encoding` in the file contract",
         ) from error
     return "utf-8-sig" if info.name == "utf-8" else info.name
@@ -62,8 +62,8 @@ def raw_bytes(path: Path, form: TextFormat) -> Iterator[BinaryIO]:
     Raises:
         PortError: TRUNCATED_STREAM if a compressed file ends early, is damaged, or is no gzip file at all.
     """
-    opened = gzip.open(path, "rb") if form.compression == "gzip" else path.open("rb")
-    with cast("BinaryIO", opened) as stream:
+    opener = gzip.open if form.compression == "gzip" else open
+    with cast("BinaryIO", opener(path, "rb")) as stream:
         try:
             yield stream
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:

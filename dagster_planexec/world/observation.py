@@ -31,8 +31,9 @@ class Source:
     """When it was read; None for what is stated once and for all (a contract, a task)."""
 
     def __str__(self) -> str:
-        """`s3:bucket/key read by HEAD at 2026-03-07T09:12:04Z`."""
-        when = f" at {self.at:%Y-%m-%dT%H:%M:%SZ}" if self.at else ""
+        """`s3:bucket/key read by HEAD at 2026-03-07T09:12:04.250Z`."""
+        # To the millisecond: the two sides of an *unchanged* check may differ in nothing else.
+        when = f" at {self.at:%Y-%m-%dT%H:%M:%S}.{self.at.microsecond // 1000:03d}Z" if self.at else ""
         return f"{self.subject} read by {self.reader}{when}"
 
     def is_independent_of(self, other: Source, *, by_time: bool = False) -> bool:

@@ -29,7 +29,7 @@ class Shift:
 
 
 def shifts_of(session: Session, side: InputView, others: tuple[InputView, ...]) -> Iterator[Shift]:
-    """Matched rows dropped, added under fresh keys, their amount +1, -1, +D, -D (D beyond the side's absolute sum), / 1000.
+    """Matched rows dropped, added under fresh keys, their amount +1, -1, +D, -D, / 1000; D is beyond the side's sum.
 
     A row is matched if another side has its key. With nothing matched every change is none, and nothing will notice it.
     """

@@ -305,6 +305,7 @@ def test_object_store_fails_two_reads_after_admission_only(saturday, ports):
     assert listener.wrap(ports).objects.head(saturday.bucket, saturday.export_key) is not None
 
 
-@pytest.mark.parametrize("name", [None, *(n for n, f in FAULTS.items() if f.when != "inside-call")])
-def test_other_faults_leave_the_ports_alone(saturday, ports, name):
-    assert FaultListener(FAULTS.get(name), saturday).wrap(ports) is ports
+def test_other_faults_leave_the_ports_alone(saturday, ports):
+    others = [None, *(fault for fault in FAULTS.values() if fault.when != "inside-call")]
+
+    assert all(FaultListener(fault, saturday).wrap(ports) is ports for fault in others)

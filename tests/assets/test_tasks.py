@@ -17,6 +17,8 @@ from dagster_planexec.contract.layout import effect_scope, result_layout
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.plan.reference import references
 from dagster_planexec.planner.recorded_planner import contract_version, fill, read_recording
+from dagster_planexec.resources.duckdb_warehouse import DuckDbWarehouse
+from dagster_planexec.world.ingest import TextIngest
 from tests.assets.conftest import ASSETS
 
 TASKS = pytest.mark.parametrize("task", [FLAGSHIP, COUNCIL], ids=lambda task: task.name)
@@ -154,3 +156,26 @@ def test_recorded_plan_of_march_is_the_plan_of_the_design():
         "write_report": {"source": {"ref": "reconcile.table"}, "name": "2026-03-recon"},
         "issue_credit": {"source": {"ref": "reconcile.table"}},
     }
+
+
+@pytest.mark.parametrize("period", council_data.FILES)
+def test_published_file_loads_by_its_contract_to_the_cent(tmp_path, period):
+    """Four header lines, two line ends, absent suppliers, amounts with none to two decimals: no reject."""
+    path = tmp_path / "published.csv"
+    path.write_bytes(council_data.published(period))
+    header = tuple(next(csv.reader(path.read_text(encoding="utf-8").splitlines())))
+    contract = COUNCIL.contracts["published_spend"]
+    types = {"text": "varchar", "date": "date", "decimal": "decimal(18,2)"}
+    warehouse = DuckDbWarehouse(tmp_path / "warehouse.duckdb")
+    with warehouse.session() as session:
+        session.execute("create schema staging")
+        session.execute(f"create table staging.t ({', '.join(f'{c.name} {types[c.type]}' for c in contract.columns)})")
+    report = warehouse.ingest(
+        TextIngest((path,), contract.format_of("x.csv"), contract.columns_for(header), "staging.t", "staging.rejects")
+    )
+    with warehouse.session() as session:
+        found = session.rows("select count(*), sum(amount), count(distinct charge_id) from staging.t")
+
+    truth = council_data.quarter(period).truth
+    assert dict(report.rejects) == {}
+    assert found == [(truth.vendor_rows, truth.vendor_sum, truth.vendor_rows)]

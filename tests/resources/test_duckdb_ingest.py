@@ -109,7 +109,7 @@ class TestAmounts:
         report = load(f"id,amount\na,1.00\nb,{text}\nc,2.00\n".encode(), ID, AMOUNT)
 
         assert {code: 1} == report.rejects
-        assert 2 == report.rows_loaded
+        assert report.rows_loaded == 2
         assert [Decimal("1.00"), Decimal("2.00")] == amounts(connection)
         assert [("file.csv", 3, "amount", code)] == [(r[0], r[1], r[2], r[4]) for r in rejects(connection)]
 
@@ -124,7 +124,7 @@ class TestAmounts:
         report = load(f"id,amount\na,{text}\n".encode(), ID, replace(AMOUNT, nullable=True))
 
         assert IngestReport(1, {}) == report
-        assert [None] == amounts(connection)
+        assert amounts(connection) == [None]
 
     @pytest.mark.parametrize(
         ("text", "value"),
@@ -135,7 +135,7 @@ class TestAmounts:
 
         report = load(f"id;amount\na;{text}\n".encode(), ID, german, delimiter=";")
 
-        assert {} == report.rejects
+        assert report.rejects == {}
         assert [Decimal(value)] == amounts(connection)
 
     @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ class TestAmounts:
     def test_refuses_thousands_in_the_wrong_place(self, load, text):
         report = load(f'id,amount\na,"{text}"\n'.encode(), ID, replace(AMOUNT, thousands=","))
 
-        assert {"BAD_AMOUNT": 1} == report.rejects
+        assert report.rejects == {"BAD_AMOUNT": 1}
 
     @pytest.mark.parametrize("mark", [" ", "'"])
     def test_knows_every_declarable_thousands_mark(self, load, connection, mark):
@@ -162,7 +162,7 @@ class TestAmounts:
     def test_of_scale_zero_have_no_decimals(self, load):
         report = load(b"id,amount\na,5\nb,5.0\n", ID, replace(AMOUNT, scale=0))
 
-        assert (1, {"SCALE_OVERFLOW": 1}) == (report.rows_loaded, report.rejects)
+        assert (report.rows_loaded, report.rejects) == (1, {"SCALE_OVERFLOW": 1})
 
 
 class TestDates:
@@ -181,7 +181,7 @@ class TestDates:
     def test_follow_the_declared_formats_in_order(self, load, connection, formats, text, value):
         report = load(f"id,day\na,{text}\n".encode(), ID, replace(DAY, formats=formats))
 
-        assert {} == report.rejects
+        assert report.rejects == {}
         assert [(value,)] == [row[1:] for row in rows(connection)]
 
     @pytest.mark.parametrize(
@@ -204,14 +204,14 @@ class TestDates:
     def test_of_another_form_are_refused(self, load, connection, formats, text):
         report = load(f"id,day\na,{text}\n".encode(), ID, replace(DAY, formats=formats))
 
-        assert {"BAD_DATE": 1} == report.rejects
-        assert [] == rows(connection)
+        assert report.rejects == {"BAD_DATE": 1}
+        assert rows(connection) == []
 
     def test_with_an_offset_are_no_contract(self, load):
         with pytest.raises(PortError, match="another day") as caught:
             load(b"id,day\na,2026-03-02\n", ID, replace(DAY, formats=("%Y-%m-%d %z",)))
 
-        assert "BAD_CONTRACT" == caught.value.code
+        assert caught.value.code == "BAD_CONTRACT"
 
 
 class TestOtherCells:
@@ -224,8 +224,8 @@ class TestOtherCells:
     def test_empty_text_is_null_and_no_reject(self, load, connection):
         report = load(b'id,amount\n,1.00\n"",2.00\n', ID, AMOUNT)
 
-        assert {} == report.rejects
-        assert [None, None] == [row[0] for row in rows(connection)]
+        assert report.rejects == {}
+        assert [row[0] for row in rows(connection)] == [None, None]
 
     @pytest.mark.parametrize(
         ("text", "code"),
@@ -235,7 +235,7 @@ class TestOtherCells:
         report = load(f"n\n9007199254740993\n{text}\n".encode(), TextColumn("n", "n", "integer"))
 
         assert {code: 1} == report.rejects
-        assert [(9007199254740993,)] == rows(connection)
+        assert rows(connection) == [(9007199254740993,)]
 
 
 class TestRejects:
@@ -244,18 +244,18 @@ class TestRejects:
 
         report = load(raw, ID, DAY, AMOUNT)
 
-        assert (1, {"BAD_DATE": 1, "SCALE_OVERFLOW": 1}) == (report.rows_loaded, report.rejects)
-        assert [
+        assert (report.rows_loaded, report.rejects) == (1, {"BAD_DATE": 1, "SCALE_OVERFLOW": 1})
+        assert rejects(connection) == [
             ("file.csv", 3, "day", "yesterday", "BAD_DATE"),
             ("file.csv", 3, "amount", "lots", "BAD_AMOUNT"),
             ("file.csv", 4, "amount", "1.005", "SCALE_OVERFLOW"),
-        ] == rejects(connection)
-        assert "file.csv line 3, column 'day': 'yesterday' (BAD_DATE)" == report.first_reject
+        ]
+        assert report.first_reject == "file.csv line 3, column 'day': 'yesterday' (BAD_DATE)"
 
     def test_lines_are_physical_lines_also_below_quoted_line_breaks_and_blank_lines(self, load, connection):
         load(b'id,amount\n"a\nb\r\nc",1.00\n\nd,2.00\ne,x\n', ID, AMOUNT)
 
-        assert [7] == [row[1] for row in rejects(connection)]
+        assert [row[1] for row in rejects(connection)] == [7]
 
     @pytest.mark.parametrize(("raw", "fields"), [(b"R2,Doe,20.00,x", 4), (b"R2,20.00", 2)], ids=["more", "fewer"])
     def test_a_row_of_another_width_is_ragged(self, load, connection, raw, fields):
@@ -263,7 +263,7 @@ class TestRejects:
             b"id,name,amount\nR1,Roe,1.00\n" + raw + b"\nR3,Poe,3.00\n", ID, TextColumn("name", "name", "text"), AMOUNT
         )
 
-        assert (2, {"RAGGED_ROW": 1}) == (report.rows_loaded, report.rejects)
+        assert (report.rows_loaded, report.rejects) == (2, {"RAGGED_ROW": 1})
         assert [("file.csv", 3, f"{fields} fields, the header has 3", raw.decode(), "RAGGED_ROW")] == rejects(
             connection
         )
@@ -272,33 +272,33 @@ class TestRejects:
     def test_a_cell_below_a_ragged_row_keeps_its_line(self, load, connection):
         report = load(b"id,amount\na,1.00\nb,2,2\nc,x\n", ID, AMOUNT)
 
-        assert {"BAD_AMOUNT": 1, "RAGGED_ROW": 1} == report.rejects
-        assert [(3, "RAGGED_ROW"), (4, "BAD_AMOUNT")] == sorted((row[1], row[4]) for row in rejects(connection))
+        assert report.rejects == {"BAD_AMOUNT": 1, "RAGGED_ROW": 1}
+        assert sorted((row[1], row[4]) for row in rejects(connection)) == [(3, "RAGGED_ROW"), (4, "BAD_AMOUNT")]
         assert "line 3" in report.first_reject
 
     def test_a_row_that_does_not_decode_is_named(self, load, connection):
         report = load(b"id,amount\na,1.00\nB\xfcrger,2.00\n", ID, AMOUNT)
 
-        assert (1, {"BAD_ENCODING": 1}) == (report.rows_loaded, report.rejects)
-        assert [("file.csv", 3, "id", r"B\xfcrger", "BAD_ENCODING")] == rejects(connection)
+        assert (report.rows_loaded, report.rejects) == (1, {"BAD_ENCODING": 1})
+        assert rejects(connection) == [("file.csv", 3, "id", r"B\xfcrger", "BAD_ENCODING")]
 
     def test_values_are_bounded(self, load, connection):
         load(b"id,amount\na," + b"9" * 5000 + b"\n" + b"x," * 3000 + b"\n", ID, AMOUNT)
 
-        assert [80, 80] == [len(row[3]) for row in rejects(connection)]
+        assert [len(row[3]) for row in rejects(connection)] == [80, 80]
 
     def test_a_second_load_replaces_rows_and_rejects(self, load, connection):
         load(b"id,amount\na,1.00\nb,x\n", ID, AMOUNT)
         load(b"id,amount\nc,3.00\n", ID, AMOUNT)
 
         assert [("c", Decimal("3.00"))] == rows(connection)
-        assert [] == rejects(connection)
+        assert rejects(connection) == []
 
     def test_an_unclosed_quote_is_an_error_that_names_the_line(self, load, connection):
         with pytest.raises(PortError, match="line 3") as caught:
             load(b'id,amount\na,1.00\n"b,2.00\nc,3.00\n', ID, AMOUNT)
 
-        assert "RAGGED_ROW" == caught.value.code
+        assert caught.value.code == "RAGGED_ROW"
 
     def test_a_load_that_fails_leaves_the_table_as_it_was(self, load, connection, tmp_path):
         load(b"id,amount\na,1.00\n", ID, AMOUNT)
@@ -331,8 +331,8 @@ class TestFiles:
 
         report = ingest_text(connection, ingest_of(good, bad, columns=(ID, AMOUNT)))
 
-        assert (1, {"BAD_AMOUNT": 1}) == (report.rows_loaded, report.rejects)
-        assert "bad.csv line 2, column 'amount': 'x' (BAD_AMOUNT)" == report.first_reject
+        assert (report.rows_loaded, report.rejects) == (1, {"BAD_AMOUNT": 1})
+        assert report.first_reject == "bad.csv line 2, column 'amount': 'x' (BAD_AMOUNT)"
 
     def test_each_may_have_its_own_alias_and_order(self, connection, tmp_path):
         paths = [case_file("25", f"q{n}.csv") for n in (1, 2, 3)]
@@ -385,7 +385,7 @@ class TestFiles:
         with pytest.raises(PortError) as caught:
             load(b"id,amount\n", ID, AMOUNT, encoding="klingon")
 
-        assert "BAD_CONTRACT" == caught.value.code
+        assert caught.value.code == "BAD_CONTRACT"
 
     @pytest.mark.parametrize("cut", [1, 4, 12, 60])
     def test_a_truncated_gzip_file_is_an_error(self, load, cut):
@@ -394,13 +394,13 @@ class TestFiles:
         with pytest.raises(PortError) as caught:
             load(raw[:-cut], ID, AMOUNT, name="file.csv.gz", compression="gzip")
 
-        assert "TRUNCATED_STREAM" == caught.value.code
+        assert caught.value.code == "TRUNCATED_STREAM"
 
     def test_a_file_that_is_no_gzip_is_an_error(self, load):
         with pytest.raises(PortError) as caught:
             load(b"id,amount\na,1.00\n", ID, AMOUNT, name="file.csv.gz", compression="gzip")
 
-        assert "TRUNCATED_STREAM" == caught.value.code
+        assert caught.value.code == "TRUNCATED_STREAM"
 
 
 class TestRefusals:
@@ -408,31 +408,31 @@ class TestRefusals:
         with pytest.raises(PortError, match="2 columns named 'amount'") as caught:
             load(b"id,amount,amount \na,1.00,2.00\n", ID, AMOUNT)
 
-        assert "VALIDATION_ERROR" == caught.value.code
+        assert caught.value.code == "VALIDATION_ERROR"
 
     def test_two_columns_that_stand_for_one(self, load):
         with pytest.raises(PortError, match="all stand for 'amount'") as caught:
             load(b"id,amount,Amount GBP\na,1.00,2.00\n", ID, replace(AMOUNT, aliases=("amount", "Amount GBP")))
 
-        assert "VALIDATION_ERROR" == caught.value.code
+        assert caught.value.code == "VALIDATION_ERROR"
 
     def test_a_column_that_is_not_there(self, load):
         with pytest.raises(PortError, match="has no column 'amount'") as caught:
             load(b"id,price\na,1.00\n", ID, AMOUNT)
 
-        assert "MISSING_COLUMN" == caught.value.code
+        assert caught.value.code == "MISSING_COLUMN"
 
     def test_a_file_without_a_byte(self, load):
         with pytest.raises(PortError) as caught:
             load(b"", ID, AMOUNT)
 
-        assert "EMPTY_EXTRACT" == caught.value.code
+        assert caught.value.code == "EMPTY_EXTRACT"
 
     def test_a_table_that_is_not_there(self, connection):
         with pytest.raises(PortError) as caught:
             ingest_text(connection, ingest_of(case_file("09")))
 
-        assert "TABLE_GONE" == caught.value.code
+        assert caught.value.code == "TABLE_GONE"
 
     def test_a_table_that_would_round(self, connection):
         create(connection, (TextColumn("id", "id", "text"), TextColumn("amount", "amount", "decimal", scale=0)))
@@ -440,7 +440,7 @@ class TestRefusals:
         with pytest.raises(PortError, match=r"DECIMAL\(18,2\)") as caught:
             ingest_text(connection, ingest_of(case_file("32"), columns=(ID, AMOUNT)))
 
-        assert "SCHEMA_DRIFT" == caught.value.code
+        assert caught.value.code == "SCHEMA_DRIFT"
 
 
 NAMES = ("invoice_id", "line_no", "invoice_date", "amount", "currency")
@@ -487,9 +487,9 @@ def test_an_unquoted_comma_is_met_on_its_line(connection):
 
     report = ingest_text(connection, ingest_of(case_file("23"), columns=columns))
 
-    assert {"RAGGED_ROW": 1} == report.rejects
+    assert report.rejects == {"RAGGED_ROW": 1}
     assert (
-        "vendor.csv line 3, 4 fields, the header has 3: 'R2,Doe, Roe and Co,20.00' (RAGGED_ROW)" == report.first_reject
+        report.first_reject == "vendor.csv line 3, 4 fields, the header has 3: 'R2,Doe, Roe and Co,20.00' (RAGGED_ROW)"
     )
 
 
@@ -503,7 +503,7 @@ def test_spreadsheet_day_numbers_are_no_dates(connection):
 
     report = ingest_text(connection, ingest_of(case_file("34"), columns=columns))
 
-    assert (0, {"BAD_DATE": 3}) == (report.rows_loaded, report.rejects)
+    assert (report.rows_loaded, report.rejects) == (0, {"BAD_DATE": 3})
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"], include_characters="\n\t\",;'"), max_size=12)

@@ -27,7 +27,7 @@ def case_file(number: str, name: str = "vendor.csv") -> Path:
 
 def create(connection: duckdb.DuckDBPyConnection, columns: tuple[TextColumn, ...], target: str = "staging.t") -> None:
     """An empty table with these columns."""
-    connection.execute(f"create schema if not exists {target.split('.')[0]}")
+    connection.execute(f"create schema if not exists {target.split('.', maxsplit=1)[0]}")
     spec = ", ".join(f'"{column.name}" {sql_type(column)}' for column in columns)
     connection.execute(f"create or replace table {target} ({spec})")
 

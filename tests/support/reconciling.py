@@ -1,4 +1,4 @@
-"""A small reconciliation over a real DuckDB file: sides, worlds, and the tools and checks run the way a step runs them."""
+"""A small reconciliation over a real DuckDB file: sides, worlds, and tools and checks run as a step runs them."""
 
 import hashlib
 from dataclasses import dataclass, replace
@@ -155,8 +155,9 @@ from range(1000) t(i)
 VENDOR = {
     # Two charges missing, two that nobody knows, two 1.00 too high, one 8.00 and one 0.50 too low.
     "normal": """
-        select charge_id, account_id, region, charge_date, amount + case charge_id when 'C0003' then 1 when 'C0005' then 1
-          when 'C0007' then -8 when 'C0100' then -0.5 else 0 end as amount
+        select charge_id, account_id, region, charge_date,
+          amount + case charge_id when 'C0003' then 1 when 'C0005' then 1 when 'C0007' then -8 when 'C0100' then -0.5
+          else 0 end as amount
         from ledger where charge_id not in ('C0009', 'C0019')
         union all select 'V0001', 'A00', 'EU', date '2026-03-02', 12.00
         union all select 'V0002', 'A00', 'EU', date '2026-03-02', 200.00""",

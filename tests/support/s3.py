@@ -92,7 +92,7 @@ class S3Server:
 
 @dataclass(frozen=True)
 class S3Bucket:
-    """One fresh bucket, and a plain client that acts as the vendor, the lifecycle rule, or whoever else writes there."""
+    """One fresh bucket, and a plain client that acts as the vendor, the lifecycle rule, or anybody who writes."""
 
     endpoint: str
     name: str

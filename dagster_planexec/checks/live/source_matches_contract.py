@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from dagster_planexec.checks.check import BoundCheck, Check, Finding, Judge, Stated
 from dagster_planexec.contract.file_contract import FileContract
 from dagster_planexec.contract.task import Task
@@ -10,10 +12,11 @@ from dagster_planexec.world.probes.tables import DescribeTable
 from dagster_planexec.world.subject import Subject
 
 NAME = "source_matches_contract"
+_LONGEST = 400
 
 
 def source_matches_contract(task: Task) -> tuple[BoundCheck, ...]:
-    """The catalogue against the contract, for every input that is a live table. More columns than declared are fine."""
+    """The catalogue against the contract, for every input that is a live table. It may have more columns than declared."""
     checks: list[BoundCheck] = []
     for named in task.inputs:
         if named.source is None:
@@ -25,22 +28,22 @@ def source_matches_contract(task: Task) -> tuple[BoundCheck, ...]:
 
 
 def _judge(contract: FileContract) -> Judge:
-    def judge(observed: Observation, _: Observation | Stated) -> Finding:
-        found = observed["columns"]
-        assert isinstance(found, dict)  # noqa: S101 - the probe's own fact
-        seen = ", ".join(f"{name} {found[name]}" for name in sorted(found))[:400]
-        missing = [c.name for c in contract.columns if c.required and c.name not in found]
-        if missing:
-            return Finding("failed", _words(contract), seen, f"columns are missing: {', '.join(missing)}", "MISSING_COLUMN")
-        wrong = [
-            f"{c.name} is {found[c.name]}, not {c.sql_type}" for c in contract.columns if c.name in found and found[c.name] != c.sql_type
-        ]  # fmt: skip
-        if wrong:
-            return Finding("failed", _words(contract), seen, "; ".join(wrong)[:400], "SCHEMA_DRIFT")
-        return Finding("passed", _words(contract), seen, f"{len(contract.columns)} declared columns are there")
+    def judge(seen: Observation, _: Observation | Stated) -> Finding:
+        found = seen["columns"]
+        assert isinstance(found, Mapping)  # noqa: S101 - the probe's own fact
+        observed = ", ".join(f"{name} {kind}" for name, kind in found.items())[:_LONGEST]
+        drift = [f"column {c.name} is missing" for c in contract.columns if c.required and c.name not in found]
+        drift += [
+            f"column {c.name} is {found[c.name]}, not {c.sql_type}"
+            for c in contract.columns
+            if c.name in found and found[c.name] != c.sql_type
+        ]
+        if drift:
+            return Finding("failed", _words(contract), observed, "; ".join(drift)[:_LONGEST], "SCHEMA_DRIFT")
+        return Finding("passed", _words(contract), observed, f"{len(contract.columns)} declared columns are there")
 
     return judge
 
 
 def _words(contract: FileContract) -> str:
-    return ", ".join(f"{c.name} {c.sql_type}" for c in contract.columns)[:400]
+    return ", ".join(f"{c.name} {c.sql_type}" for c in contract.columns)[:_LONGEST]

@@ -9,6 +9,7 @@ from typing import Any
 from dagster_planexec.checks.check import BoundCheck, Check, Finding, Judge, NotApplicable, Stated
 from dagster_planexec.checks.reconcile.views import views_of
 from dagster_planexec.checks.scope import StepScope
+from dagster_planexec.contract.layout import result_layout
 from dagster_planexec.contract.task import ResultShape
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.observation import Observation
@@ -25,6 +26,7 @@ def closing_identities_hold(scope: StepScope, phase: Phase) -> tuple[BoundCheck,
     if shape is None:
         reason = f"no deliverable of task {task.name} declares how its result is closed"
         return (NotApplicable(NAME, phase, reason, scope.stated_by_task("deliverables.result")),)
+    result_layout(task)  # BAD_CONTRACT if a side is not in the shape: its rows would close against nothing
     words = (shape.identical, shape.differs, *shape.only.values())
     amounts = tuple((side, column) for side, column in shape.amounts.items() if side in shape.only)
     views = {view.name: view for view in views_of(task, scope.period, scope.args.inputs)}

@@ -225,7 +225,9 @@ class Proposal:
             return ()  # out-of-scope says so
         key = (file, frozenset(inputs))
         if key not in self._lint:
-            self._lint[key] = _lint(text, key[1])
+            contracts = {i.contract for i in self.task.inputs if i.name in inputs} & set(self.task.contracts)
+            keys = {self.task.contracts[name].key for name in contracts}
+            self._lint[key] = _lint(text, key[1], keys)
         return self._lint[key]
 
 
@@ -239,11 +241,11 @@ def _written(view: StepView) -> tuple[str | None, Any]:
     return (taker.kind or contract.writes, value) if taker is not None else (None, None)
 
 
-def _lint(text: str, inputs: frozenset[str]) -> tuple[SqlProblem, ...]:
+def _lint(text: str, inputs: frozenset[str], keys: Collection[tuple[str, ...]]) -> tuple[SqlProblem, ...]:
     from dagster_planexec.checks.sql_lint import SqlProblem, lint_sql  # noqa: PLC0415 - sqlglot is heavy
 
     try:
-        return lint_sql(text, inputs=inputs)
+        return lint_sql(text, inputs=inputs, keys=keys)
     except Exception as error:  # noqa: BLE001 - a query the parser chokes on is refused, whatever it raised
         return (SqlProblem("unparsable-sql", f"the parser raised {type(error).__name__}: {str(error)[:100]}"),)
 

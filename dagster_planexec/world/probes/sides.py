@@ -73,9 +73,7 @@ class ContributionOfSides(Probe):
         bind_views(session, self.views)
         yield "rows", {side.name: _rows(session, side) for side in self.sides}
         yield "lookups", {view.name: _rows(session, view) for view in self.views if view.part != "side"}
-        yield "keys", {side.name: _keys(session, side) for side in self.sides}
-        pairs = combinations(self.sides, 2)
-        yield "overlaps", tuple({"sides": (a.name, b.name), "in_both": _in_both(session, a, b)} for a, b in pairs)
+        yield from _overlaps(session, self.sides)
         stored = session.fingerprint(f"select * from {session.quote(self.result)}")
         yield "stored", str(stored)
         yield "rerun", str(session.fingerprint(query))
@@ -131,18 +129,31 @@ def _rows(session: Session, view: InputView) -> int:
     return count_of(session.rows(f"select count(*) from ({view.query(session.quote)})")[0][0])
 
 
-def _distinct_keys(session: Session, view: InputView) -> str:
-    """The harness's own reading of a side: its keys as trimmed text; a key that is null or blank is none."""
+def _overlaps(session: Session, sides: tuple[InputView, ...]) -> Iterator[tuple[str, Fact]]:
+    """The harness's own reading of keys, in one pass over all sides: how many each has, how many each pair shares."""
+    if not sides:
+        return
+    pairs = list(combinations(range(len(sides)), 2))
+    names = ", ".join(f"k{n}" for n in range(len(sides[0].key)))
+    has = ", ".join(f"bool_or(side = {n}) as s{n}" for n in range(len(sides)))
+    counts = [f"count(*) filter (where s{n})" for n in range(len(sides))]
+    counts += [f"count(*) filter (where s{a} and s{b})" for a, b in pairs]
+    keys = "\nunion all\n".join(_keys(session, side, n) for n, side in enumerate(sides))
+    found = session.rows(f"select {', '.join(counts)} from (select {names}, {has} from (\n{keys}\n) group by {names})")
+    figures = [count_of(value) for value in found[0]]
+    yield "keys", {side.name: figures[n] for n, side in enumerate(sides)}
+    yield (
+        "overlaps",
+        tuple(
+            {"sides": (sides[a].name, sides[b].name), "in_both": shared}
+            for (a, b), shared in zip(pairs, figures[len(sides) :], strict=True)
+        ),
+    )
+
+
+def _keys(session: Session, view: InputView, number: int) -> str:
+    """Keys as trimmed text; a key that is null or blank is none."""
     parts = [f"trim(cast({session.quote(column)} as varchar))" for column in view.key]
     columns = ", ".join(f"{part} as k{n}" for n, part in enumerate(parts))
     present = " and ".join(f"{part} <> ''" for part in parts)
-    return f"select distinct {columns} from ({view.query(session.quote)}) where {present}"
-
-
-def _keys(session: Session, view: InputView) -> int:
-    return count_of(session.rows(f"select count(*) from ({_distinct_keys(session, view)})")[0][0])
-
-
-def _in_both(session: Session, one: InputView, other: InputView) -> int:
-    both = f"({_distinct_keys(session, one)}) intersect ({_distinct_keys(session, other)})"
-    return count_of(session.rows(f"select count(*) from ({both})")[0][0])
+    return f"select {number} as side, {columns} from ({view.query(session.quote)}) where {present}"

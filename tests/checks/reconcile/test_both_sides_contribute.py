@@ -183,23 +183,23 @@ def test_a_file_that_was_not_admitted_shuts_the_gate(on):
         check.observes.observe(on.ports)
 
 
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        ("select charge_id, null as note, [] as tags from ledger full join vendor using (charge_id)", "untyped nulls"),
-        ("select charge_id, {'a': l.amount, 'b': v.amount} as pair from ledger l full join vendor v using (charge_id)", "structs"),
-        ("select charge_id, l.amount, v.amount from ledger l full join vendor v using (charge_id)", "one name twice"),
-        ("select charge_id, 1.5 as x, 1e3 as y, interval 1 day as z, v.charge_date::timestamptz as t, true as b, "
-         "'x'::blob as w from ledger l full join vendor v using (charge_id)", "other types"),
-        ('select charge_id, v.amount as "planexec", l.amount as "Row" from ledger l full join vendor v using (charge_id)', "odd names"),
-        ("select charge_id from ledger full join vendor using (charge_id) -- a comment; and a semicolon", "comment at the end"),
-        ("select charge_id from ledger full join vendor using (charge_id); -- done", "comment behind the semicolon"),
-        ("from ledger full join vendor using (charge_id) select charge_id order by charge_id;", "FROM first"),
-        ("(select charge_id from ledger full join vendor using (charge_id))", "brackets"),
-    ],
-    ids=lambda value: value if len(value) < 30 else "",
-)  # fmt: skip
-def test_stored_and_rerun_are_compared_like_with_like(on, text, kind):
+J = "from ledger l full join vendor v using (charge_id)"
+LIKE_WITH_LIKE = {
+    "untyped nulls": f"select charge_id, null as note, [] as tags {J}",
+    "structs": f"select charge_id, {{'a': l.amount, 'b': v.amount}} as pair {J}",
+    "one name twice": f"select charge_id, l.amount, v.amount {J}",
+    "other types": f"select charge_id, 1.5 as x, 1e3 as y, interval 1 day as z, v.charge_date::timestamptz as t, "
+    f"true as b, 'x'::blob as w {J}",
+    "odd names": f'select charge_id, v.amount as "planexec", l.amount as "Row" {J}',
+    "comment at the end": f"select charge_id {J} -- a comment; and a semicolon",
+    "comment behind the semicolon": f"select charge_id {J}; -- done",
+    "from first": f"{J} select charge_id order by charge_id;",
+    "brackets": f"(select charge_id {J})",
+}
+
+
+@pytest.mark.parametrize("text", LIKE_WITH_LIKE.values(), ids=list(LIKE_WITH_LIKE))
+def test_stored_and_rerun_are_compared_like_with_like(on, text):
     """Storing a result changes no value and no type in a way that the fingerprint would see."""
     seen = verdict_of(on, text)
 
@@ -209,13 +209,15 @@ def test_stored_and_rerun_are_compared_like_with_like(on, text, kind):
 def test_small_amount_columns_do_not_break_the_far_probe(on):
     """An amount beyond the side's sum need not fit the column: DECIMAL(5,2) with 1,000 rows is still probed."""
     on.run(
-        "create or replace table staging.ledger as select * replace (amount::decimal(5,2) as amount) from staging.ledger",
+        "create or replace table staging.ledger as "
+        "select * replace (amount::decimal(5,2) as amount) from staging.ledger",
         "create or replace table staging.vendor as select * from staging.ledger",
     )
 
     seen = verdict_of(
         on,
-        "select charge_id, l.amount as a from ledger l join vendor v using (charge_id) where abs(l.amount-v.amount) > 900",
+        "select charge_id, l.amount as a from ledger l join vendor v using (charge_id) "
+        "where abs(l.amount - v.amount) > 900",
     )
 
     assert seen.status == "passed"
@@ -279,7 +281,10 @@ def test_keys_of_several_columns_match_as_a_whole(tmp_path):
     assert verdict_of(on, "select * from ledger union all select * from vendor").code == "NOTHING_MATCHED"
 
     on.run("update staging.vendor set charge_id = 'bc', account_id = 'a'")
-    silent = "select charge_id from ledger l where not exists (select 1 from vendor v where v.charge_id = l.charge_id and v.account_id = l.account_id)"
+    silent = (
+        "select charge_id from ledger l where not exists "
+        "(select 1 from vendor v where v.charge_id = l.charge_id and v.account_id = l.account_id)"
+    )
     seen = verdict_of(on, silent)
 
     assert seen.status == "passed"

@@ -1,0 +1,16 @@
+"""Counts and sums that a delivery states about itself are those that are found in it."""
+
+from __future__ import annotations
+
+from dagster_planexec.checks.check import BoundCheck, NotApplicable
+from dagster_planexec.checks.load.contract_of import contract_of, stated
+from dagster_planexec.checks.scope import StepScope
+from dagster_planexec.contract.verdict import Phase
+
+NAME = "control_totals_agree"
+
+
+def control_totals_agree(scope: StepScope, phase: Phase) -> tuple[BoundCheck, ...]:
+    """Not applicable as yet: a contract has no words for a trailer, a manifest or a control file."""
+    contract = contract_of(scope.task, scope.args)
+    return (NotApplicable(NAME, phase, "control_totals: none declared", stated(contract, "control_totals")),)

@@ -1,0 +1,31 @@
+"""A delivery has the rows its contract demands, counted before anything is loaded."""
+
+from __future__ import annotations
+
+from dagster_planexec.checks.check import BoundCheck, Check, Finding, NotApplicable, Stated
+from dagster_planexec.checks.load.contract_of import contract_of, records_of, stated
+from dagster_planexec.checks.scope import StepScope
+from dagster_planexec.contract.verdict import Phase
+from dagster_planexec.world.observation import Observation
+
+NAME = "extract_has_rows"
+
+
+def extract_has_rows(scope: StepScope, phase: Phase) -> tuple[BoundCheck, ...]:
+    """Records in the landed copies, counted as far as the contract's `min_rows`."""
+    contract = contract_of(scope.task, scope.args)
+    floor = stated(contract, "min_rows")
+    if contract.min_rows == 0:
+        return (NotApplicable(NAME, phase, "the contract declares min_rows: 0", floor),)
+    counted = records_of(scope, at_most=contract.min_rows)
+    return (Check(NAME, phase, counted, Stated(contract.min_rows, floor), _judge, absent_code="OBJECT_GONE"),)
+
+
+def _judge(observed: Observation, against: Observation | Stated) -> Finding:
+    assert isinstance(against, Stated)  # noqa: S101 - bound above
+    floor, rows = int(str(against.value)), int(str(observed["rows"]))
+    expected = f"at least {floor} records"
+    if rows < floor:
+        what = "no record" if rows == 0 else f"{rows} records"
+        return Finding("failed", expected, what, f"the delivery has {what}; expected {expected}", "EMPTY_EXTRACT")
+    return Finding("passed", expected, f"{rows} records or more", f"the delivery has {rows} records or more")

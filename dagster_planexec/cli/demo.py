@@ -1,0 +1,70 @@
+"""The `demo` verb: a project's world is set up, something goes wrong in it if asked for, and the task runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from dagster_planexec.cli.printing import print_json, progress
+from dagster_planexec.cli.stage import DemoRequest, DemoStage, Scene
+from dagster_planexec.errors import PlanexecError
+
+if TYPE_CHECKING:
+    from dagster_planexec.cli.project import ProjectFolder
+
+UI_PORT = 3000
+
+
+def run_demo(
+    folder: ProjectFolder, *, data: str | None, fault: str | None, executor: str, partition: str | None,
+    home: Path | None, ui: bool, port: int | None, as_json: bool,
+) -> Mapping[str, Any] | None:  # fmt: skip
+    """The document of the run; None if there is none to print (a list of faults, the UI).
+
+    Raises:
+        PlanexecError: The world cannot be set up, or the fault, data set or partition does not exist.
+    """
+    stage = folder.demo()
+    if fault == "list":
+        _list(stage, as_json=as_json)
+        return None
+    if fault is not None and fault not in stage.faults():
+        raise PlanexecError(
+            "BAD_CONTRACT", f"there is no fault {fault[:80]!r}", hint="`planexec demo --fault list` shows them all"
+        )
+    chosen = data or stage.data_sets()[0]
+    if chosen not in stage.data_sets():
+        raise PlanexecError(
+            "BAD_CONTRACT", f"there is no data set {chosen[:80]!r}", hint=f"there are {', '.join(stage.data_sets())}"
+        )
+    console = progress() if not as_json else Console(stderr=True, quiet=True)
+    with stage.open(DemoRequest(home, chosen, fault, partition)) as scene:
+        console.print(Text(f"home {scene.home}", "dim"), soft_wrap=True)
+        if ui:
+            raise SystemExit(scene.stay(port=port or UI_PORT))
+        if executor == "literal":
+            return scene.run_literally()
+        return _run(folder, scene, console)
+
+
+def _run(folder: ProjectFolder, scene: Scene, console: Console) -> Mapping[str, Any]:
+    from dagster_planexec.cli.running import run_task  # noqa: PLC0415 - imports Dagster
+
+    planned = folder.task(scene.task)
+    period = planned.binding.task.period(scene.partition)
+    return run_task(folder, planned, period, scene.home, replan=False, console=console)
+
+
+def _list(stage: DemoStage, *, as_json: bool) -> None:
+    if as_json:
+        print_json([{"name": name, "says": says} for name, says in stage.faults().items()])
+        return
+    table = Table("fault", "what happens, and what the run ends with", box=None, pad_edge=False)
+    for name, says in stage.faults().items():
+        table.add_row(Text(name), Text(says))
+    Console(highlight=False).print(table)

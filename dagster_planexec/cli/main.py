@@ -1,0 +1,214 @@
+"""`planexec`: a thin front over the code that Dagster runs. With `--json`, standard output is one JSON document."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from dagster_planexec.cli.document import EXIT, blank, of_error
+from dagster_planexec.cli.printing import print_json, print_run, progress
+from dagster_planexec.cli.project import ProjectFolder, find_project
+from dagster_planexec.errors import PlanexecError
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+HOME = click.option(
+    "--home", type=click.Path(path_type=Path, file_okay=False), default=None,
+    help="Folder of journal, runs and reports. Default: $PLANEXEC_HOME, or .planexec in the project.",
+)  # fmt: skip
+PARTITION = click.option("--partition", required=True, help="The period, e.g. 2026-03 or 2017-Q4.")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--project", type=click.Path(path_type=Path, file_okay=False), default=None,
+    help="Folder with workspace.yaml. Default: the current one.",
+)  # fmt: skip
+@click.version_option(package_name="dagster-planexec")
+@click.pass_context
+def main(context: click.Context, project: Path | None) -> None:
+    """A model writes a plan, code keeps the guarantees.
+
+    Exit codes: 0 succeeded, 3 held for a person, 4 stopped, 5 plan rejected, 1 error.
+    """
+    context.obj = project
+
+
+def answering(verb: Function) -> Function:
+    """Ends the process with the exit code of the verb's document; a refusal is a document, never a stack trace."""
+
+    def wrapped(*args: Any, as_json: bool, **given: Any) -> None:  # noqa: ANN401 - click's own arguments
+        try:
+            document = verb(*args, as_json=as_json, **given)
+        except PlanexecError as error:
+            document = of_error(error, task=given.get("task"), partition=given.get("partition"))
+        except Exception as error:  # noqa: BLE001 - a program that reads the document must get one; people get the trace
+            traceback.print_exc()
+            unforeseen = PlanexecError("INTERNAL", f"{type(error).__name__}: {str(error)[:300]}")
+            document = of_error(unforeseen, task=given.get("task"), partition=given.get("partition"))
+        if document is None:
+            return
+        if as_json:
+            print_json(document)
+        else:
+            print_run(document)
+        sys.exit(EXIT[document["status"]])
+
+    wrapped.__name__, wrapped.__doc__ = verb.__name__, verb.__doc__
+    wrapped.__click_params__ = getattr(verb, "__click_params__", [])  # type: ignore[attr-defined]
+    return wrapped  # type: ignore[return-value]
+
+
+def at_home(folder: ProjectFolder, home: Path | None) -> Path:
+    """The home of this command, made if it is not there; journal and Dagster look for it in the environment.
+
+    Raises:
+        PlanexecError: HOME_UNWRITABLE.
+    """
+    chosen = (home or Path(os.environ.get("PLANEXEC_HOME") or folder.root / ".planexec")).absolute()
+    dagster_home = chosen / "dagster" if home or "DAGSTER_HOME" not in os.environ else Path(os.environ["DAGSTER_HOME"])
+    try:
+        dagster_home.mkdir(parents=True, exist_ok=True)
+        chosen.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise PlanexecError(
+            "HOME_UNWRITABLE", f"the home {chosen} cannot be written: {error.strerror}", hint="choose another with --home"
+        ) from error
+    os.environ["PLANEXEC_HOME"], os.environ["DAGSTER_HOME"] = str(chosen), str(dagster_home)
+    return chosen
+
+
+@main.command()
+@click.argument("task")
+@PARTITION
+@click.option("--replan", is_flag=True, help="Ask the planner again, although the inputs are the same.")
+@HOME
+@AS_JSON
+@click.pass_obj
+@answering
+def run(project: Path | None, task: str, partition: str, *, replan: bool, home: Path | None, as_json: bool) -> Any:  # noqa: ANN401, ARG001
+    """Run TASK for one period, as its Dagster asset does."""
+    from dagster_planexec.cli.running import run_task  # noqa: PLC0415 - Dagster, only where it is needed
+
+    folder = find_project(project)
+    chosen = at_home(folder, home)
+    planned = folder.task(task)
+    period = planned.binding.task.period(partition)
+    return run_task(folder, planned, period, chosen, replan=replan, console=progress())
+
+
+@main.command()
+@click.argument("task")
+@PARTITION
+@HOME
+@AS_JSON
+@click.pass_obj
+@answering
+def plan(project: Path | None, task: str, partition: str, *, home: Path | None, as_json: bool) -> Any:  # noqa: ANN401
+    """Have a plan proposed and checked against the world, and show it. Runs nothing."""
+    from dagster_planexec.cli.looking import propose  # noqa: PLC0415 - Dagster, only where it is needed
+
+    folder = find_project(project)
+    at_home(folder, home)
+    planned = folder.task(task)
+    return propose(planned, planned.binding.task.period(partition), show=not as_json)
+
+
+@main.command()
+@click.argument("plan_file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--task", required=True, help="The task that the plan is for.")
+@AS_JSON
+@click.pass_obj
+@answering
+def check(project: Path | None, plan_file: Path, task: str, *, as_json: bool) -> Any:  # noqa: ANN401, ARG001
+    """Check a plan file by every rule that needs no world. Every finding is shown, each with a remedy."""
+    from dagster_planexec.cli.looking import check_file  # noqa: PLC0415 - Dagster, only where it is needed
+
+    return check_file(find_project(project).task(task), plan_file)
+
+
+@main.command()
+@click.argument("reference")
+@click.option("--partition", default=None, help="With a task's name: which period.")
+@HOME
+@AS_JSON
+@click.pass_obj
+def show(project: Path | None, reference: str, partition: str | None, *, home: Path | None, as_json: bool) -> None:
+    """Show a plan by its digest, a hold or an attempt by its id, a task run by its id, or a TASK's last run."""
+    from dagster_planexec.cli.looking import show as look  # noqa: PLC0415 - Dagster, only where it is needed
+
+    try:
+        folder = find_project(project)
+        at_home(folder, home)
+        look(folder, reference, partition, as_json=as_json)
+    except PlanexecError as error:
+        _refuse(error, as_json=as_json)
+
+
+@main.command()
+@click.argument("task")
+@HOME
+@AS_JSON
+@click.pass_obj
+def status(project: Path | None, task: str, *, home: Path | None, as_json: bool) -> None:
+    """One line per period of TASK: settled, held, stopped with its code, not run."""
+    from dagster_planexec.cli.looking import status as look  # noqa: PLC0415 - Dagster, only where it is needed
+
+    try:
+        folder = find_project(project)
+        at_home(folder, home)
+        look(folder.task(task), as_json=as_json)
+    except PlanexecError as error:
+        _refuse(error, as_json=as_json)
+
+
+@main.command()
+@HOME
+@AS_JSON
+@click.pass_obj
+def doctor(project: Path | None, *, home: Path | None, as_json: bool) -> None:
+    """Check the installation: versions, home, journal, tasks and the systems behind their ports."""
+    from dagster_planexec.cli.doctor import examine  # noqa: PLC0415 - Dagster, only where it is needed
+
+    try:
+        folder = find_project(project)
+        healthy = examine(folder, at_home(folder, home), as_json=as_json)
+    except PlanexecError as error:
+        _refuse(error, as_json=as_json)
+    sys.exit(0 if healthy else 1)
+
+
+@main.command()
+@click.option("--data", default=None, help="The data set: saturday (default) or council.")
+@click.option("--fault", default=None, help="What goes wrong; `list` shows them all.")
+@click.option("--executor", type=click.Choice(["harness", "literal"]), default="harness",
+              help="literal: a loop over the steps that reads no answer, for comparison.")  # fmt: skip
+@click.option("--partition", default=None, help="The period. Default: the data set's own.")
+@click.option("--home", type=click.Path(path_type=Path, file_okay=False), default=None,
+              help="Default: .planexec; a fault gets a fresh folder below it.")  # fmt: skip
+@click.option("--ui", is_flag=True, help="Start the local S3 server and `dagster dev`, sensors on; stop with Ctrl-C.")
+@click.option("--port", type=int, default=None, help="With --ui: the port of the UI. Default 3000.")
+@AS_JSON
+@click.pass_obj
+@answering
+def demo(project: Path | None, *, as_json: bool, **wanted: Any) -> Any:  # noqa: ANN401
+    """Run the example in a local world: a real S3 server on loopback, a DuckDB file. No key, no model, no network."""
+    from dagster_planexec.cli.demo import run_demo  # noqa: PLC0415 - Dagster, only where it is needed
+
+    return run_demo(find_project(project), as_json=as_json, **wanted)
+
+
+def _refuse(error: PlanexecError, *, as_json: bool) -> None:
+    document = of_error(error)
+    if as_json:
+        print_json(document)
+    else:
+        print_run({**blank(), **document})
+    sys.exit(EXIT[document["status"]])

@@ -1,0 +1,119 @@
+"""Running a task from the command line: the job that Dagster runs, in this process, on the instance of this home."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dagster_planexec.cli.document import of_task
+from dagster_planexec.contract.codes import meaning
+from dagster_planexec.errors import PlanexecError
+from dagster_planexec.journal.journal import Journal
+from dagster_planexec.journal.run_report import load_report
+from dagster_planexec.world.period import Period
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from dagster_planexec.cli.project import ProjectFolder
+    from dagster_planexec.definitions.planned_task import PlannedTask
+
+LOG = "last_run.log"
+"""Dagster's own log of the last run from the command line, in the home."""
+
+
+def run_task(
+    folder: ProjectFolder, planned: PlannedTask, period: Period, home: Path, *, replan: bool, console: Console
+) -> dict[str, Any]:
+    """Run one period and return its document.
+
+    Raises:
+        PlanexecError: UNKNOWN_PARTITION if the period is not (or not yet) a partition; HOME_UNWRITABLE.
+    """
+    import dagster as dg  # noqa: PLC0415 - a second that `--help` does not pay
+
+    from dagster_planexec.definitions.build import task_job  # noqa: PLC0415 - as above
+    from dagster_planexec.definitions.partitions import has_partition  # noqa: PLC0415 - as above
+
+    task = planned.binding.task
+    journal = Journal(planned.binding.journal)
+    if not has_partition(task, period, planned.binding.resources.ports().clock.now()):
+        raise PlanexecError(
+            "UNKNOWN_PARTITION", f"{task.name} has no partition {period.key}: the period has not ended",
+            hint=f"run `planexec status {task.name}` to see its partitions",
+        )  # fmt: skip
+    job = folder.module().defs.resolve_job_def(task_job(task).name)
+    try:
+        with _quiet(home / LOG), dg.DagsterInstance.get() as instance, following(journal, task.name, period, console):
+            config = {"ops": {task.name: {"config": {"replan": replan}}}}
+            result = job.execute_in_process(
+                instance=instance, partition_key=period.key, raise_on_error=False, run_config=config
+            )
+        document = load_report(journal, result.run_id)
+    finally:
+        journal.close()
+    if document is not None:
+        return document
+    hint = f"read {LOG} in {home}"
+    return {**of_task(task, period), "code": "INTERNAL", "text": meaning("INTERNAL").summary, "hint": hint,
+            "task_run_id": result.run_id}  # fmt: skip
+
+
+@contextlib.contextmanager
+def _quiet(log: Path) -> Iterator[None]:
+    """Dagster writes its log to standard error; here it goes to a file, so that people see the run and not its echo."""
+    try:
+        with log.open("w", encoding="utf-8") as file, contextlib.redirect_stderr(file):
+            yield
+    except OSError as error:
+        if error.filename != str(log):
+            raise
+        raise PlanexecError(
+            "HOME_UNWRITABLE", f"the home cannot be written: {error.strerror}", hint="choose another with --home"
+        ) from error
+
+
+_SHOWN = {"proposed": "a plan is proposed", "checked": "the plan is checked", "admitted": "the plan is admitted"}
+
+
+@contextlib.contextmanager
+def following(journal: Journal, task: str, period: Period, console: Console) -> Iterator[None]:
+    """Print what the journal says while the block runs: one line per event that a person waits for."""
+    done = threading.Event()
+    newest = journal.newest_attempt(task, period.text)
+    after = journal.events(newest.id)[-1].seq if newest else 0
+
+    def follow() -> None:
+        seen = after
+        while True:
+            last = done.wait(0.2)
+            attempt = journal.newest_attempt(task, period.text)
+            for event in journal.events(attempt.id) if attempt else ():
+                if event.seq > seen:
+                    seen = event.seq
+                    _tell(console, event.kind, event.step, event.payload)
+            if last:
+                return
+
+    thread = threading.Thread(target=follow, name="planexec-progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def _tell(console: Console, kind: str, step: str | None, payload: Any) -> None:  # noqa: ANN401 - any JSON
+    from rich.text import Text  # noqa: PLC0415 - with the console
+
+    if kind in _SHOWN:
+        console.print(Text(f"  {_SHOWN[kind]}", "dim"))
+    elif kind == "step-ended" and payload["state"] != "not-run":
+        code = f" {payload['code']}" if payload["code"] else ""
+        console.print(Text(f"  {step}: {payload['state']}{code}", "dim"))
+    elif kind == "decided" and payload["decision"] == "retry":
+        console.print(Text(f"  {step}: {payload['code']}, trying again", "dim"))

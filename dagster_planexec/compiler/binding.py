@@ -1,0 +1,179 @@
+"""A task with everything that carries it out, under a name by which any fresh process finds it again.
+
+A plan's run is rebuilt from ids alone: `ref` leads to this binding, the journal's name to the plan. There is no
+planner here: whoever runs a plan can do so without the key of whoever writes it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+import dagster as dg
+
+from dagster_planexec.checks.catalogue import BINDERS
+from dagster_planexec.checks.scope import Binder
+from dagster_planexec.contract.task import Task
+from dagster_planexec.contract.tool import Tool, ToolRegistry
+from dagster_planexec.errors import PlanexecError
+from dagster_planexec.execute.work import Work
+from dagster_planexec.journal.journal import Journal, Listener
+from dagster_planexec.world.ports import Clock, Ports
+from dagster_planexec.world.system_clock import SystemClock
+
+_REF = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
+
+
+class PortResource(Protocol):
+    """A Dagster resource with a `port()`, as those of `dagster_planexec.resources` are."""
+
+    def process_config_and_initialize(self) -> Any:  # noqa: ANN401 - what Dagster's own method returns
+        """The resource with its `EnvVar`s read from this process's environment."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PortResources:
+    """One resource per port. What they name is read where a run works, never where it is started."""
+
+    objects: PortResource
+    warehouse: PortResource
+    credits: PortResource
+    roots: PortResource
+    clock: Clock = field(default_factory=SystemClock)
+
+    def ports(self) -> Ports:
+        """The ports, with the environment of this process.
+
+        Raises:
+            PlanexecError: BAD_CONTRACT if a setting is missing or wrong.
+        """
+        return Ports(clock=self.clock, **{name: port_of(name, getattr(self, name)) for name in PORTS})
+
+
+PORTS = ("objects", "warehouse", "credits", "roots")
+
+
+def port_of(name: str, resource: PortResource) -> Any:  # noqa: ANN401 - each port has its own type
+    """The port behind a resource, with the environment of this process. Raises as `PortResources.ports`."""
+    try:
+        return resource.process_config_and_initialize().port()
+    except dg.DagsterInvalidConfigError as error:
+        wrong = "; ".join(str(e.message) for e in error.errors)
+        raise PlanexecError(
+            "BAD_CONTRACT", f"the resource {name!r} cannot be set up: {wrong[:600]}",
+            hint="set the variable that is named in the environment of the worker",
+        ) from error  # fmt: skip
+
+
+def _no_listeners() -> Sequence[Listener]:
+    return ()
+
+
+def _as_they_are(ports: Ports) -> Ports:
+    return ports
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskBinding:
+    """A task, its tools, and the resources behind its ports.
+
+    Raises:
+        PlanexecError: BAD_CONTRACT if `ref` is not `package.module:NAME`, or the task allows a tool that is not here.
+    """
+
+    task: Task
+    tools: Sequence[Tool]
+    """At least those the task allows."""
+    resources: PortResources
+    ref: str
+    """`package.module:NAME`, where NAME is this binding or something whose `binding` it is."""
+    journal: str = "default"
+    """The journal's name. Its URL comes from the environment of the worker; only the name travels."""
+    executor: dg.ExecutorDefinition | None = None
+    """What runs the steps of a plan; None: one after the other, in the process of the task run."""
+    checks: Mapping[str, Binder] = field(default_factory=dict)
+    """Checks of the project's own, beside those of this package."""
+    listeners: Callable[[], Sequence[Listener]] = _no_listeners
+    """Who is told of journalled events. Asked once by the task run and once by the plan run."""
+    wrap: Callable[[Ports], Ports] = _as_they_are
+    """Put around the ports of every run."""
+
+    def __post_init__(self) -> None:
+        if _REF.fullmatch(self.ref) is None:
+            raise PlanexecError(
+                "BAD_CONTRACT", f"ref {self.ref[:120]!r} of task {self.task.name!r} is not `package.module:NAME`",
+                hint="name the module that defines the binding, and its name there",
+            )  # fmt: skip
+        _ = self.registry
+
+    @property
+    def registry(self) -> ToolRegistry:
+        """The tools the task allows."""
+        return ToolRegistry(self.tools).restricted_to(self.task.tools)
+
+    @property
+    def pool(self) -> str:
+        """The concurrency pool that the warehouse's steps share, in instances that limit it."""
+        return "planexec_" + re.sub(r"\W+", "_", str(port_of("warehouse", self.resources.warehouse).name))
+
+    @property
+    def folder(self) -> str:
+        """The folder from which `ref` can be imported, for processes that start elsewhere.
+
+        Raises:
+            PlanexecError: BAD_CONTRACT if this process does not know the module by that name.
+        """
+        name = self.ref.partition(":")[0]
+        module = sys.modules.get(name)
+        if module is None or module.__file__ is None:
+            raise PlanexecError(
+                "BAD_CONTRACT", f"task {self.task.name!r} is to be found in module {name!r}, which is not loaded",
+                hint="define the binding in a module of its own, and import that from definitions.py",
+            )  # fmt: skip
+        file = Path(module.__file__).resolve()
+        above = module.__name__.count(".") + (1 if file.name == "__init__.py" else 0)
+        return str(file.parents[above])
+
+
+def work_of(binding: TaskBinding, *, journal: str | None = None) -> Work:
+    """Everything a run needs, made from the environment of this process.
+
+    Raises:
+        PlanexecError: HOME_UNWRITABLE if nothing says where the journal is; what a resource says of its own settings.
+    """
+    remembered = Journal(journal or binding.journal, listeners=binding.listeners())
+    ports = binding.wrap(binding.resources.ports())
+    return Work(binding.task, binding.registry, ports, remembered, {**BINDERS, **binding.checks})
+
+
+def load_binding(ref: str, folder: str | None = None) -> TaskBinding:
+    """The binding of that name.
+
+    Args:
+        ref: `package.module:NAME`.
+        folder: Where the package is, for a process that was not started there.
+
+    Raises:
+        PlanexecError: BAD_CONTRACT if there is none.
+    """
+    if _REF.fullmatch(ref) is None:
+        raise PlanexecError("BAD_CONTRACT", f"{ref[:120]!r} does not name a task: expected `package.module:NAME`")
+    module_name, _, name = ref.partition(":")
+    if folder is not None and folder not in sys.path:
+        sys.path.append(folder)  # at the end: the project shadows nothing that is installed
+    try:
+        found = getattr(importlib.import_module(module_name), name)
+    except (ImportError, AttributeError) as error:
+        raise PlanexecError(
+            "BAD_CONTRACT", f"the task {ref!r} cannot be found: {error}",
+            hint="the worker needs the same project, in the same place, as the process that started the run",
+        ) from error  # fmt: skip
+    binding = getattr(found, "binding", found)
+    if not isinstance(binding, TaskBinding):
+        raise PlanexecError("BAD_CONTRACT", f"{ref!r} is a {type(found).__name__}, not a task binding")
+    return cast("TaskBinding", binding)

@@ -1,0 +1,73 @@
+"""Runs a plan's job inside the task run, on the same instance."""
+
+from __future__ import annotations
+
+import dagster as dg
+from dagster._core.events import EngineEventData
+from dagster._core.execution.api import execute_run
+
+from dagster_planexec.compiler.binding import TaskBinding
+from dagster_planexec.compiler.job import RECONSTRUCTOR
+from dagster_planexec.compiler.plan_run import ATTEMPT_TAG, PARTITION_TAG, PLAN_TAG, TASK_RUN_TAG
+from dagster_planexec.errors import PlanexecError
+from dagster_planexec.journal.journal import Attempt
+from dagster_planexec.settle import Launcher
+from dagster_planexec.world.period import Period
+
+
+class DagsterLauncher(Launcher):
+    """Builds the job from ids, creates its run, and waits for it.
+
+    `dagster.execute_job` does the last two in one; here they are two, because between them the run gets its first
+    event: where to re-run from, which is the task run and never the plan run itself.
+
+    Args:
+        binding: The task's parts.
+        instance: Dagster's instance; the plan run is stored where the task run is.
+        task_run_id: The run that this one serves.
+    """
+
+    def __init__(self, binding: TaskBinding, instance: dg.DagsterInstance, *, task_run_id: str) -> None:
+        self._binding = binding
+        self._instance = instance
+        self._task_run_id = task_run_id
+
+    def launch(self, *, attempt: Attempt, plan_digest: str, period: Period) -> str:
+        """The plan run's id, once it has ended."""
+        binding = self._binding
+        recon = dg.build_reconstructable_job(
+            *RECONSTRUCTOR,
+            (binding.ref, plan_digest, binding.journal),
+            {"folder": binding.folder},
+            reconstructor_working_directory=binding.folder,
+        )
+        try:
+            job = recon.get_definition()
+        except dg.DagsterInvalidDefinitionError as error:
+            raise PlanexecError(
+                "PLAN_REJECTED", f"plan {plan_digest[:12]} makes no Dagster job: {str(error)[:300]}",
+                hint="check the plan: `planexec check`",
+            ) from error  # fmt: skip
+        run = self._instance.create_run_for_job(
+            job_def=job,
+            job_code_origin=recon.get_python_origin(),
+            tags={
+                PARTITION_TAG: period.key,
+                TASK_RUN_TAG: self._task_run_id,
+                ATTEMPT_TAG: attempt.id,
+                PLAN_TAG: plan_digest[:12],
+                "dagster/max_runtime": str(int(binding.task.limits.run_deadline_s)),
+                "dagster/max_retries": "0",  # only the task run can be run again
+            },
+        )
+        self._instance.add_run_tags(self._task_run_id, {"planexec/plan_run": run.run_id, ATTEMPT_TAG: attempt.id})
+        self._instance.report_engine_event(
+            f"Plan {plan_digest[:8]} of {binding.task.name} {period.text}, run by task run {self._task_run_id}. "
+            "To run it again, run the task run again: what is done is reused.",
+            run,
+            EngineEventData(
+                metadata={"task run": dg.MetadataValue.dagster_run(self._task_run_id)},
+            ),
+        )
+        with execute_run(recon, run, self._instance, raise_on_error=False):
+            return run.run_id

@@ -1,0 +1,51 @@
+"""What cannot be undone, recorded on its external asset: it has happened, it waits, or nothing was due."""
+
+from __future__ import annotations
+
+import dagster as dg
+
+from dagster_planexec.contract.task import Deliverable
+from dagster_planexec.definitions.shown.ending import hold_metadata
+from dagster_planexec.journal.run_report import RunReport, StepEntry
+
+
+def log_effects(context: dg.AssetExecutionContext, report: RunReport) -> None:
+    """One event per irreversible deliverable that this run reached."""
+    for deliverable in report.task.deliverables:
+        if deliverable.repeatable:
+            continue
+        for step in report.steps:
+            if step.tool in deliverable.tools:
+                event = _event(context, report, deliverable, step)
+                if event is not None:
+                    context.log_event(event)
+
+
+def _event(
+    context: dg.AssetExecutionContext, report: RunReport, deliverable: Deliverable, step: StepEntry
+) -> dg.AssetMaterialization | dg.AssetObservation | None:
+    key, partition = dg.AssetKey(deliverable.name), report.period.key
+    links = {"plan_run": dg.MetadataValue.dagster_run(report.plan_run_id)} if report.plan_run_id else {}
+    match step.outcome:
+        case "done" | "reused":
+            issued = int(step.facts.get("issued_count", 0))
+            metadata = {
+                "dagster/row_count": dg.MetadataValue.int(issued),
+                "amount": dg.MetadataValue.text(str(step.facts.get("issued_amount", "0.00"))),
+                **links,
+            }
+            if issued == 0:
+                return dg.AssetObservation(
+                    key, description="Nothing was issued by this run", partition=partition, metadata=metadata
+                )
+            # An earlier run may have issued and died before it could say so.
+            if step.outcome == "reused" and partition in context.instance.get_materialized_partitions(key):
+                return None
+            return dg.AssetMaterialization(key, description="Issued", partition=partition, metadata=metadata)
+        case "held":
+            return dg.AssetObservation(
+                key, description="Waits for a person; nothing was issued", partition=partition,
+                metadata={**hold_metadata(report), **links},
+            )  # fmt: skip
+        case _:
+            return None

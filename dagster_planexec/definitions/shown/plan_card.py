@@ -1,0 +1,127 @@
+"""What a person sees of a plan before it runs: the steps, what changed since last time, what the checker found."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import dagster as dg
+
+from dagster_planexec.compiler.markup import escaped, one_line, table
+from dagster_planexec.contract.tool import ToolRegistry
+from dagster_planexec.journal.journal import Journal
+from dagster_planexec.journal.results import tools_done
+from dagster_planexec.plan.diff import Keep, describe
+from dagster_planexec.plan.graph import edges
+from dagster_planexec.plan.model import Plan, Step
+from dagster_planexec.settle import CheckedPlan
+
+LONGEST_CARD = 12_000
+"""Characters of one piece of Markdown in an event."""
+
+
+def plan_card(checked: CheckedPlan, tools: ToolRegistry, journal: Journal) -> dict[str, dg.MetadataValue[Any]]:
+    """The plan as metadata of an observation. Everything in it is data: bounded, escaped, never a link."""
+    errors = [f for f in checked.findings if f.severity == "error"]
+    shut = [v for v in checked.live if not v.opens]
+    provenance = checked.attempt.provenance
+    return {
+        "plan": dg.MetadataValue.md(_plan(checked.plan)),
+        "plan_digest": dg.MetadataValue.text(checked.digest),
+        "revision": dg.MetadataValue.int(checked.attempt.revision),
+        "planner": dg.MetadataValue.text(one_line(str(provenance.get("planner")))),
+        "author": dg.MetadataValue.text(one_line(str(provenance.get("author")))),
+        "model": dg.MetadataValue.text(f"{'a' if provenance.get('model_called') else 'no'} model was called"),
+        "changes": dg.MetadataValue.md(_changes(checked)),
+        "may_run": dg.MetadataValue.text("yes" if checked.rejected_with is None else f"no: {checked.rejected_with}"),
+        "errors": dg.MetadataValue.int(len(errors) + len(shut)),
+        "warnings": dg.MetadataValue.int(len(checked.findings) - len(errors)),
+        "report": dg.MetadataValue.md(_report(checked)),
+        "claims": dg.MetadataValue.int(checked.claims),
+        "claims_backed_by_probes": dg.MetadataValue.int(probe_backed(checked)),
+        "review_window": dg.MetadataValue.text(review_window(checked, tools, journal)),
+    }
+
+
+def probe_backed(checked: CheckedPlan) -> int:
+    """How many statements about the world were looked at just now: live verdicts that were really judged."""
+    return sum(1 for verdict in checked.live if verdict.status in {"passed", "failed"})
+
+
+def review_window(checked: CheckedPlan, tools: ToolRegistry, journal: Journal) -> str:
+    """How long a person has before something happens that cannot be undone.
+
+    Steps say how long they took in the last settled period; where one has never run, the steps are counted instead.
+    """
+    before: list[Step] = []
+    for step in checked.plan.steps:
+        tool = tools.get(step.tool)
+        if tool is not None and tool.contract.effect == "irreversible":
+            break
+        before.append(step)
+    else:
+        return "nothing in this plan is irreversible"
+    took = _durations(checked, journal)
+    if all(step.tool in took for step in before):
+        seconds = sum(took[step.tool] for step in before)
+        return f"about {seconds:.0f} s of work ({len(before)} steps) before the first irreversible step"
+    return f"{len(before)} steps before the first irreversible step"
+
+
+def _durations(checked: CheckedPlan, journal: Journal) -> dict[str, float]:
+    """Seconds by tool, from the last settled earlier period."""
+    if checked.compared_with is None:
+        return {}
+    earlier = journal.newest_attempt(checked.plan.task, checked.compared_with)
+    if earlier is None:
+        return {}
+    return {done.tool: done.duration_s for done in tools_done(journal, earlier.id)}
+
+
+def _plan(plan: Plan) -> str:
+    needs = edges(plan)
+    header = {"n": "#", "step": "step", "tool": "tool", "args": "arguments", "after": "after", "why": "why"}
+    rows = [
+        {
+            "n": str(n), "step": escaped(step.id, 100), "tool": escaped(step.tool, 100),
+            "args": escaped(json.dumps(dict(step.args), ensure_ascii=False), 300),
+            "after": escaped(", ".join(needs[step.id]), 200), "why": escaped(step.rationale, 200),
+        }
+        for n, step in enumerate(plan.steps, 1)
+    ]  # fmt: skip
+    expects = [f"- {escaped(f'{e.about} {e.measure} {e.op} {e.value}')}" for e in plan.expects]
+    return _cut("\n".join([escaped(plan.intent), "", table(header, rows), "", *expects]))
+
+
+def _changes(checked: CheckedPlan) -> str:
+    if checked.edits is None:
+        return "There is no earlier settled period to compare with."
+    changed = [edit for edit in checked.edits if not isinstance(edit, Keep)]
+    against = f"Compared with {escaped(checked.compared_with or '')}: "
+    if not changed:
+        return f"{against}the same steps."
+    return _cut("\n".join([f"{against}{len(changed)} of {len(checked.edits)} steps differ.", ""]
+                          + [f"- {escaped(describe(edit))}" for edit in changed]))  # fmt: skip
+
+
+def _report(checked: CheckedPlan) -> str:
+    lines = [f"{checked.claims} claims, {probe_backed(checked)} statements backed by probes.", ""]
+    lines += [
+        f"- **{escaped(v.status)}** {escaped(v.check)}: {escaped(v.text)} (expected {escaped(str(v.expected))}; "
+        f"saw {escaped(str(v.observed))})"
+        for v in checked.live
+    ]
+    lines += [
+        f"- **{escaped(f.severity)}** {escaped(f.code)} {escaped(f.step or '')}: expected {escaped(f.expected or '')}, "
+        f"saw {escaped(f.seen or '')}; {escaped(f.hint or '')}"
+        for f in checked.findings
+    ]
+    return _cut("\n".join(lines))
+
+
+def _cut(text: str) -> str:
+    """Whole lines only: half a line could end inside an escape."""
+    if len(text) <= LONGEST_CARD:
+        return text
+    kept = text[:LONGEST_CARD].rpartition("\n")[0]
+    return f"{kept}\n\n… ({len(text)} characters)"

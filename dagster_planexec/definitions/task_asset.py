@@ -1,0 +1,147 @@
+"""The task's asset: it settles a period, shows the plan before it runs, and alone materialises."""
+
+# No `from __future__ import annotations` here: Dagster reads the config class from the annotation itself.
+from collections.abc import Iterator
+
+import dagster as dg
+
+from dagster_planexec.compiler.binding import work_of
+from dagster_planexec.compiler.events import NO_MORE_RUNS
+from dagster_planexec.compiler.markup import one_line
+from dagster_planexec.compiler.plan_run import TASK_TAG
+from dagster_planexec.contract.task import Task
+from dagster_planexec.definitions.launcher import DagsterLauncher
+from dagster_planexec.definitions.partitions import partitions_of
+from dagster_planexec.definitions.planned_task import PlannedTask
+from dagster_planexec.definitions.shown.effects import log_effects
+from dagster_planexec.definitions.shown.ending import deliverable_metadata, ending
+from dagster_planexec.definitions.shown.gates import gates_of, made_by, repeatable
+from dagster_planexec.definitions.shown.plan_card import plan_card
+from dagster_planexec.errors import PlanexecError
+from dagster_planexec.execute.work import Work
+from dagster_planexec.journal.run_report import RunReport
+from dagster_planexec.settle import CheckedPlan, Settling, settle
+
+Events = Iterator[dg.Output[None] | dg.AssetCheckResult]
+
+
+class TaskRunConfig(dg.Config):
+    """What a person may choose at launch: nothing about the plan itself."""
+
+    replan: bool = False
+    """Open another attempt and ask the planner again, although the inputs are the same."""
+
+
+def task_asset(planned: PlannedTask) -> dg.AssetsDefinition:
+    """The partitioned multi-asset of a task: one optional output per repeatable deliverable, one check per gate."""
+    task, registry = planned.binding.task, planned.binding.registry
+    partitions = partitions_of(task)
+    made = repeatable(task)
+    # In the order of the work: each deliverable is made from the ones before it.
+    before = {d.name: {dg.AssetKey(made[i - 1].name)} if i else set() for i, d in enumerate(made)}
+
+    @dg.multi_asset(
+        name=task.name,
+        description=task.goal,
+        partitions_def=partitions,
+        can_subset=False,
+        outs={d.name: dg.AssetOut(dagster_type=dg.Nothing, is_required=False, group_name=task.name) for d in made},
+        internal_asset_deps=before,
+        check_specs=[
+            # Without its own partitions a check keeps a PLANNED row for ever.
+            dg.AssetCheckSpec(gate, asset=d.name, blocking=True, partitions_def=partitions)
+            for d in made
+            for gate in gates_of(task, d, registry)
+        ],
+        op_tags={TASK_TAG: task.name},
+    )
+    def settle_period(context: dg.AssetExecutionContext, config: TaskRunConfig) -> Events:
+        yield from _settle_period(planned, context, replan=config.replan)
+
+    return settle_period
+
+
+def effect_assets(task: Task) -> tuple[dg.AssetSpec, ...]:
+    """What cannot be undone, as external assets: recorded by the task run, and never materialised by a click."""
+    made = repeatable(task)
+    return tuple(
+        dg.AssetSpec(
+            d.name,
+            description="Recorded when it has happened. Nobody materialises it here; nothing here may depend on it.",
+            deps=[made[-1].name] if made else [],
+            partitions_def=partitions_of(task),
+            group_name=task.name,
+        )
+        for d in task.deliverables
+        if not d.repeatable
+    )
+
+
+def _settle_period(planned: PlannedTask, context: dg.AssetExecutionContext, *, replan: bool) -> Events:
+    task = planned.binding.task
+    context.instance.add_run_tags(context.run.run_id, {TASK_TAG: task.name})
+    report = RunReport.blank(task, task.period(context.partition_key), task_run_id=context.run.run_id)
+    unforeseen: Exception | None = None
+    try:
+        work = work_of(planned.binding)
+        try:
+            report = settle(_settling(planned, work, context), report.period, replan=replan)
+        finally:
+            work.journal.close()
+    except dg.DagsterExecutionInterruptedError:
+        _log_gates(context, planned, report.ended("error", "CANCELLED", "the task run was terminated"))
+        raise
+    except PlanexecError as error:
+        report = report.ended("error", error.code, error.message, error.hint)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the gates are shown as not reached before it goes on
+        unforeseen = error
+        report = report.ended("error", "INTERNAL", one_line(f"{type(error).__name__}: {error}"))
+    yield from _show(planned, context, report)
+    failed = ending(report, tuple(made_by(report, planned.binding.registry)))
+    if failed is not None:
+        context.instance.add_run_tags(context.run.run_id, NO_MORE_RUNS)
+        raise failed from unforeseen
+
+
+def _settling(planned: PlannedTask, work: Work, context: dg.AssetExecutionContext) -> Settling:
+    task = planned.binding.task
+
+    def show(checked: CheckedPlan) -> None:
+        context.log_event(
+            dg.AssetObservation(
+                repeatable(task)[-1].name,
+                description="The plan, before it runs",
+                partition=context.partition_key,
+                metadata=plan_card(checked, work.tools, work.journal),
+            )
+        )
+
+    launcher = DagsterLauncher(planned.binding, context.instance, task_run_id=context.run.run_id)
+    return Settling(work, planned.planner(), launcher, context.run.run_id, show)
+
+
+def _show(planned: PlannedTask, context: dg.AssetExecutionContext, report: RunReport) -> Events:
+    """Outputs of what was made, one result for every gate, and what happened to the things that cannot be undone."""
+    for made in made_by(report, planned.binding.registry):
+        if made.is_made:
+            yield dg.Output(None, made.deliverable.name, metadata=deliverable_metadata(report, made))
+        for gate in made.gates:
+            yield gate.result(report.plan_run_id)
+    log_effects(context, report)
+
+
+def _log_gates(context: dg.AssetExecutionContext, planned: PlannedTask, report: RunReport) -> None:
+    """Fill the planned rows of a run that is being ended, which can yield nothing any more."""
+    for made in made_by(report, planned.binding.registry):
+        for gate in made.gates:
+            result = gate.result(report.plan_run_id)
+            context.log_event(
+                dg.AssetCheckEvaluation(
+                    asset_key=dg.AssetKey(gate.deliverable),
+                    check_name=gate.name,
+                    passed=False,
+                    severity=dg.AssetCheckSeverity.WARN,
+                    description=result.description,
+                    partition=context.partition_key,
+                )
+            )

@@ -1,0 +1,101 @@
+"""The failure sensor: tells about task runs that failed, in one text with everything one needs to act."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import dagster as dg
+
+from dagster_planexec.compiler.plan_run import PARTITION_TAG, TASK_RUN_TAG, TASK_TAG
+from dagster_planexec.contract.task import Task
+from dagster_planexec.definitions.shown.gates import repeatable
+
+URL_VARIABLE = "PLANEXEC_DAGSTER_URL"
+"""Where people open Dagster, e.g. `https://dagster.example.org`; without it links are paths."""
+
+OnFailure = Callable[[str], None]
+
+
+def log_failure(text: str) -> None:
+    """Write it to the log of the daemon; what a project gets that names nothing better."""
+    logging.getLogger("dagster_planexec.failures").error(text)
+
+
+def failure_sensor(
+    tasks: Iterable[Task], *, on_failure: OnFailure = log_failure, name: str = "planexec__failures"
+) -> dg.SensorDefinition:
+    """A sensor for every failed task run of this code location, whatever started it.
+
+    It names no jobs: runs from the asset page, from backfills and from the job itself are all heard. A plan run has no
+    origin in the location and is not; its task run says what happened in it.
+
+    Args:
+        tasks: Whose runs.
+        on_failure: Given the text.
+        name: The sensor's name.
+    """
+    known = tuple(tasks)
+
+    @dg.run_failure_sensor(
+        name=name,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Tells about every task run that failed: code, step, both sides, a link, and what to do next.",
+    )
+    def failures(context: dg.RunFailureSensorContext) -> dg.SkipReason | None:
+        task = task_of(context.dagster_run, known)
+        if task is None:
+            return dg.SkipReason("not a task run")
+        text = failure_text(task, context.dagster_run, context.get_step_failure_events())
+        context.log.error(text)
+        on_failure(text)
+        return None
+
+    return failures
+
+
+def task_of(run: dg.DagsterRun, tasks: Iterable[Task]) -> Task | None:
+    """Whose task run it is; None for plan runs and runs of other things."""
+    if TASK_RUN_TAG in run.tags:
+        return None
+    for task in tasks:
+        keys = {dg.AssetKey(d.name) for d in repeatable(task)}
+        # The tag is set by the run itself; one that died earlier is known by what it was to make.
+        if run.tags.get(TASK_TAG) == task.name or keys & set(run.asset_selection or ()):
+            return task
+    return None
+
+
+def failure_text(task: Task, run: dg.DagsterRun, failures: Iterable[dg.DagsterEvent]) -> str:
+    """Code, step, both sides, link and next command, one per line."""
+    partition = run.tags.get(PARTITION_TAG, "no partition")
+    found = next((f for f in failures if f.step_key == task.name), None)
+    said = _said(found)
+    metadata = said[1]
+    lines = [
+        f"{task.name} {partition}: {said[0]}",
+        f"code: {metadata.get('code', 'INTERNAL')}",
+        f"step: {metadata.get('step', 'none: the run failed outside the steps of its plan')}",
+    ]
+    lines += [
+        f"{side}: {metadata[side]} ({metadata[f'{side}_from']})"
+        for side in ("expected", "observed")
+        if side in metadata
+    ]
+    lines.append(f"run: {os.environ.get(URL_VARIABLE, '').rstrip('/')}/runs/{run.run_id}")
+    lines.append(f"hint: {metadata.get('hint', 'look at the log of the run')}")
+    lines.append(f"next: {metadata.get('next', f'planexec run {task.name} --partition {partition}')}")
+    return "\n".join(lines)
+
+
+def _said(event: dg.DagsterEvent | None) -> tuple[str, Mapping[str, Any]]:
+    """The sentence and the metadata of our own failure; of any other, its message and nothing."""
+    if event is None:
+        return "the run failed before or outside its task", {}
+    data = event.step_failure_data
+    if data.user_failure_data is None:
+        return (data.error.message.strip() if data.error else "failed"), {}
+    metadata = {name: value.value for name, value in data.user_failure_data.metadata.items()}
+    return data.user_failure_data.description or "failed", metadata

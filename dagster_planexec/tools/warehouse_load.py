@@ -1,0 +1,122 @@
+"""`warehouse.load`: landed files into a table, by their contract."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pydantic import Field
+
+from dagster_planexec.checks.load.contract_of import contract_of, format_of
+from dagster_planexec.contract.file_contract import FileContract
+from dagster_planexec.contract.outcome import Done, Failed, Outcome
+from dagster_planexec.contract.tool import LandedDigest, Model, TableName, Tool, ToolCall, ToolContract
+from dagster_planexec.world.delimited import header_of
+from dagster_planexec.world.ingest import IngestReport, TextColumn, TextIngest
+from dagster_planexec.world.probe import Probe
+from dagster_planexec.world.probes.tables import FingerprintTable
+
+REJECTS = "__rejects"
+"""What is appended to the table's name for the table of what was refused."""
+
+
+class LoadArgs(Model):
+    """Which landed files, and into which table."""
+
+    sources: tuple[LandedDigest, ...] = Field(min_length=1)
+    target: TableName
+
+
+class LoadResult(Model):
+    """What the loader says it did."""
+
+    table: TableName
+    rows: int
+    files: int
+
+
+class WarehouseLoad(Tool):
+    """Replaces the table's rows. A refused row fails the load: rows never disappear in silence."""
+
+    def call(self, args: LoadArgs, call: ToolCall) -> Outcome:
+        """Read the headers, then load everything in one transaction."""
+        contract = contract_of(call.task, args)
+        repeated = sorted({sha256[:12] for sha256 in args.sources if args.sources.count(sha256) > 1})
+        if repeated:
+            return Failed("VALIDATION_ERROR", f"the landed copy {repeated[0]!r} would be loaded twice")
+        formats = {format_of(contract, call.admission, sha256) for sha256 in args.sources}
+        if len(formats) > 1:
+            text = "the files differ in compression; one load reads files of one format"
+            return Failed("VALIDATION_ERROR", text, {"formats": len(formats)})
+        form = formats.pop()
+        paths = tuple(call.ports.roots.landed_path(sha256) for sha256 in args.sources)
+        for path in paths:
+            if not path.is_file():
+                return Failed("OBJECT_GONE", f"there is no landed copy {path.name[:80]}")
+        columns = _columns(contract, tuple(header_of(path, form) for path in paths))
+        rejects = args.target + REJECTS
+        request = TextIngest(paths, form, columns, args.target, rejects)
+        report = call.ports.warehouse.ingest(request, deadline_s=call.deadline_s)
+        if report.rejects:
+            return _refused(report, rejects)
+        return Done(LoadResult(table=args.target, rows=report.rows_loaded, files=len(paths)))
+
+    def seal(self, args: LoadArgs, result: LoadResult, call: ToolCall) -> Probe:  # noqa: ARG002 - the interface
+        """The table, row for row."""
+        return FingerprintTable(result.table)
+
+    contract = ToolContract(
+        name="warehouse.load",
+        description="Load landed files into a staging table by the contract of the task's drop; replaces its rows.",
+        args=LoadArgs,
+        result=LoadResult,
+        effect="write",
+        preconditions=("extract_has_rows", "no_unexpected_columns"),
+        postconditions=(
+            "row_counts_agree",
+            "amounts_agree",
+            "control_totals_agree",
+            "schema_matches_contract",
+            "period_is_covered",
+            "keys_are_present",
+            "keys_are_unique",
+        ),
+        errors={
+            "BAD_AMOUNT": "look at the rejects table; correct the file, or declare its style in the contract",
+            "BAD_DATE": "look at the rejects table; correct the file, or declare its format in the contract",
+            "SCALE_OVERFLOW": "look at the rejects table; declare the scale the file really has",
+            "RAGGED_ROW": "look at the line that is named; an unquoted delimiter is the usual cause",
+            "BAD_ENCODING": "declare the encoding the file really has",
+            "TRUNCATED_STREAM": "ask the vendor to deliver the file again",
+            "EMPTY_EXTRACT": "ask the vendor for the data",
+            "MISSING_COLUMN": "ask the vendor, or add the new header to the contract",
+            "TABLE_GONE": "create the table before it is loaded",
+            "SCHEMA_DRIFT": "create the table from the contract it is loaded by",
+            "OBJECT_GONE": "fetch the file again; its landed copy is not there",
+            "VALIDATION_ERROR": "load what a fetch step of the same plan has landed, each file once",
+            "LOCKED": "end the process that holds the warehouse file",
+            "DISK_FULL": "free space beside the warehouse file and in the temporary folder",
+        },
+        deadline_s=900.0,
+    )
+
+
+def _columns(contract: FileContract, headers: tuple[tuple[str, ...], ...]) -> tuple[TextColumn, ...]:
+    """The table's columns as the first file carries them; each file may use another alias.
+
+    What is optional may be missing from any of the files, so no header is demanded for it.
+    """
+    optional = {column.name for column in contract.columns if not column.required}
+    return tuple(
+        replace(column, header=None)
+        if column.name in optional
+        else replace(column, header=column.header or column.aliases[0])
+        for column in contract.columns_for(headers[0])
+    )
+
+
+def _refused(report: IngestReport, rejects: str) -> Failed:
+    code = report.first_reject.rpartition("(")[2].rstrip(")")
+    total = sum(report.rejects.values())
+    counts = ", ".join(f"{count} {reason}" for reason, count in sorted(report.rejects.items()))
+    text = f"{total} rows were refused ({counts}); the first: {report.first_reject}; all of them are in {rejects}"
+    return Failed(code if code in report.rejects else min(report.rejects), text, dict(report.rejects))

@@ -1,0 +1,343 @@
+"""Probes of a delivered text file: its header, its records and the exact sum of its amounts, without any loader.
+
+The loader reads with DuckDB. Here pyarrow.csv reads, which is as fast and was written by others; where it cannot decide
+(it takes an unclosed quote for the end of the file, and cannot name a line) Python's csv module has the word.
+
+A record is what stands between line ends outside quotes. A line with nothing on it is no record; the header is none.
+"""
+
+from __future__ import annotations
+
+import codecs
+import decimal
+import io
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from dagster_planexec.errors import PortError
+from dagster_planexec.world.delimited import bad_encoding, codec_of, header_of, ragged, raw_bytes, records, shown
+from dagster_planexec.world.ingest import TextFormat
+from dagster_planexec.world.observation import Fact, Observation
+from dagster_planexec.world.ports import Ports
+from dagster_planexec.world.probe import Probe
+from dagster_planexec.world.subject import Subject, landed
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_BLOCK = 1 << 20
+_PLACES = 18
+_EXACT = decimal.Context(prec=200, traps=[decimal.Inexact, decimal.InvalidOperation, decimal.Overflow])
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderOfExtract(Probe):
+    """Which columns does the file have? Facts: `header`, untrimmed; empty for a file without a record."""
+
+    path: Path
+    format: TextFormat
+
+    @property
+    def subject(self) -> Subject:
+        """The landed copy."""
+        return landed(self.path.name)
+
+    @property
+    def reader(self) -> str:
+        """The csv module, for the first record."""
+        return "csv module, header"
+
+    def observe(self, ports: Ports) -> Observation:
+        """Read the first record."""
+        if not self.path.is_file():
+            return self.absent(ports, "there is no landed copy of that digest")
+        return self.seen(ports, {"header": header_of(self.path, self.format)})
+
+
+@dataclass(frozen=True, slots=True)
+class CountExtract(Probe):
+    """How many records does the file have, and what do its amounts add up to?
+
+    Args:
+        path: The landed copy.
+        format: How its bytes become fields.
+        amount_headers: The headers under which a file may carry the amount; none: nothing is added up.
+        thousands: The declared mark between thousands.
+        decimal_mark: The declared decimal mark.
+        at_most: Stop when so many records are found; None counts them all.
+    """
+
+    path: Path
+    format: TextFormat
+    amount_headers: tuple[str, ...] = ()
+    thousands: str = ""
+    decimal_mark: str = "."
+    at_most: int | None = None
+
+    @property
+    def subject(self) -> Subject:
+        """The landed copy."""
+        return landed(self.path.name)
+
+    @property
+    def reader(self) -> str:
+        """Both parsers: which of them had the word is decided by the file alone."""
+        return "pyarrow.csv, csv module where it cannot decide"
+
+    def observe(self, ports: Ports) -> Observation:
+        """Facts: `rows`, `sum` (of the amounts that can be read), `unparsable`, `empty`, `whole` (all was counted).
+
+        Raises:
+            PortError: RAGGED_ROW with its line, BAD_ENCODING, TRUNCATED_STREAM, MISSING_COLUMN (no amount).
+        """
+        if not self.path.is_file():
+            return self.absent(ports, "there is no landed copy of that digest")
+        return self.seen(ports, self.tally().facts())
+
+    def tally(self) -> Tally:
+        """Count."""
+        header = [name.strip() for name in header_of(self.path, self.format)]
+        if not header:
+            return Tally(_Amounts(self.thousands, self.decimal_mark))
+        return _by_arrow(self, header) or _by_csv(self, header)
+
+
+@dataclass(frozen=True, slots=True)
+class CountExtracts(Probe):
+    """The same of several files together. Facts: as of one, and `each`, the rows of each."""
+
+    parts: tuple[CountExtract, ...]
+
+    @property
+    def subject(self) -> Subject:
+        """All the landed copies."""
+        return landed("+".join(part.path.name[:12] for part in self.parts))
+
+    @property
+    def reader(self) -> str:
+        """As of one."""
+        return self.parts[0].reader
+
+    def observe(self, ports: Ports) -> Observation:
+        """Count one after another and add up. Raises as for one."""
+        total, each, whole, most = Decimal(0), [], True, self.parts[0].at_most
+        rows = unparsable = empty = 0
+        for part in self.parts:
+            if not part.path.is_file():
+                return self.absent(ports, f"there is no landed copy {part.path.name[:80]}")
+            found = part.tally()
+            each.append(found.rows)
+            rows += found.rows
+            unparsable += found.amounts.unparsable
+            empty += found.amounts.empty
+            total = _EXACT.add(total, found.amounts.total)
+            if not found.whole or (most is not None and rows >= most):
+                whole = False
+                break
+        facts: dict[str, Fact] = {
+            "rows": rows,
+            "sum": shortest(total),
+            "unparsable": unparsable,
+            "empty": empty,
+            "whole": whole,
+        }
+        return self.seen(ports, {**facts, "each": tuple(each)})
+
+
+class _Amounts:
+    """Adds up amounts exactly, and counts what is none."""
+
+    def __init__(self, thousands: str, decimal_mark: str) -> None:
+        whole, mark = "[0-9]+", re.escape(decimal_mark)
+        if thousands:
+            whole = f"(?:[0-9]+|[0-9]{{1,3}}(?:{re.escape(thousands)}[0-9]{{3}})+)"
+        self.total, self.unparsable, self.empty = Decimal(0), 0, 0
+        self._style = re.compile(f"[+-]?(?:{whole}(?:{mark}[0-9]+)?|{mark}[0-9]+)")
+        self._thousands, self._mark = thousands, decimal_mark
+        # Few enough digits that pyarrow's 38 hold a batch's sum; a longer amount is added up one by one.
+        self._plain = f"^[+-]?[0-9]{{1,14}}({mark}[0-9]{{1,{_PLACES}}})?$"
+
+    def add(self, texts: Iterable[str]) -> None:
+        for text in texts:
+            cell = text.strip(" \t")
+            if not cell:
+                self.empty += 1
+            elif self._style.fullmatch(cell) is None:
+                self.unparsable += 1
+            else:
+                number = cell.replace(self._thousands, "") if self._thousands else cell
+                self.total = _EXACT.add(self.total, Decimal(number.replace(self._mark, ".")))
+
+    def add_batch(self, column: pa.Array) -> None:
+        import pyarrow as pa  # noqa: PLC0415 - heavy, and only needed here
+        import pyarrow.compute as pc  # noqa: PLC0415 - heavy, and only needed here
+
+        plain = pc.match_substring_regex(column, self._plain)
+        numbers = column.filter(plain)
+        if len(numbers) < len(column):
+            self.add(column.filter(pc.invert(plain)).to_pylist())
+        if len(numbers):
+            if self._mark != ".":
+                numbers = pc.replace_substring(numbers, self._mark, ".")
+            found = pc.sum(pc.cast(numbers, pa.decimal128(38, _PLACES))).as_py()
+            self.total = _EXACT.add(self.total, found)
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was counted."""
+
+    amounts: _Amounts
+    rows: int = 0
+    whole: bool = True
+
+    def facts(self) -> dict[str, int | Decimal | bool]:
+        """As facts of an observation."""
+        return {
+            "rows": self.rows,
+            "sum": shortest(self.amounts.total),
+            "unparsable": self.amounts.unparsable,
+            "empty": self.amounts.empty,
+            "whole": self.whole,
+        }
+
+    def is_enough(self, at_most: int | None) -> bool:
+        """Whether counting may stop; what is beyond is not reported."""
+        if at_most is None or self.rows < at_most:
+            return False
+        self.rows, self.whole = at_most, False
+        return True
+
+
+def shortest(amount: Decimal) -> Decimal:
+    """The same number without trailing zeros behind the decimal point."""
+    short = _EXACT.normalize(amount)
+    exponent = short.as_tuple().exponent
+    return short if isinstance(exponent, int) and exponent <= 0 else _EXACT.quantize(short, Decimal(1))
+
+
+def _amount_at(extract: CountExtract, header: list[str]) -> int | None:
+    if not extract.amount_headers:
+        return None
+    known = {name.strip() for name in extract.amount_headers}
+    at = [index for index, name in enumerate(header) if name in known]
+    if len(at) == 1:
+        return at[0]
+    what = "no column" if not at else f"{len(at)} columns"
+    raise PortError(
+        "MISSING_COLUMN",
+        f"{extract.path.name} has {what} for the amount ({' or '.join(shown(n) for n in sorted(known))})",
+        hint="ask the vendor, or add the new header to the contract",
+    )
+
+
+def _by_arrow(extract: CountExtract, header: list[str]) -> Tally | None:
+    """The fast count; None if pyarrow cannot decide."""
+    import pyarrow as pa  # noqa: PLC0415 - heavy, and only needed here
+    from pyarrow import csv  # noqa: PLC0415 - heavy, and only needed here
+
+    if len(header) == 1:
+        return None  # an empty line and an empty cell look the same
+    at = _amount_at(extract, header)
+    names = [f"f{index}" for index in range(len(header))]
+    wanted = names[at or 0]
+    found = Tally(_Amounts(extract.thousands, extract.decimal_mark))
+    with raw_bytes(extract.path, extract.format) as raw:
+        source = _Utf8(raw, extract)
+        try:
+            with csv.open_csv(
+                pa.PythonFile(source, mode="r"),
+                read_options=csv.ReadOptions(column_names=names, skip_rows_after_names=1, block_size=_BLOCK),
+                parse_options=csv.ParseOptions(
+                    delimiter=extract.format.delimiter, quote_char=extract.format.quote, newlines_in_values=True
+                ),
+                convert_options=csv.ConvertOptions(
+                    check_utf8=False,  # checked on the way in, and for every column
+                    column_types={wanted: pa.string()},
+                    include_columns=[wanted],
+                    strings_can_be_null=False,
+                ),
+            ) as batches:
+                for batch in batches:
+                    found.rows += batch.num_rows
+                    if found.is_enough(extract.at_most):
+                        return found
+                    if at is not None:
+                        found.amounts.add_batch(batch.column(0))
+        except Exception as error:
+            if source.error is not None:
+                raise source.error from error  # pyarrow may have put another in its place
+            if isinstance(error, pa.ArrowInvalid):
+                return None
+            raise
+    return found if source.quotes % 2 == 0 else None
+
+
+def _by_csv(extract: CountExtract, header: list[str]) -> Tally:
+    """The slow count, which names the line of what is wrong."""
+    at = _amount_at(extract, header)
+    found = Tally(_Amounts(extract.thousands, extract.decimal_mark))
+    all_records = records(extract.path, extract.format)
+    next(all_records)
+    for record in all_records:
+        if len(record.fields) != len(header):
+            raise ragged(extract.path, record, len(header))
+        found.rows += 1
+        if found.is_enough(extract.at_most):
+            break
+        if at is not None:
+            found.amounts.add((record.fields[at],))
+    return found
+
+
+class _Utf8(io.RawIOBase):
+    """A file's bytes as UTF-8, decoded strictly on the way; counts quotes."""
+
+    def __init__(self, raw: BinaryIO, extract: CountExtract) -> None:
+        super().__init__()
+        codec = codec_of(extract.format)
+        self.quotes = 0
+        self.error: Exception | None = None
+        self._raw, self._extract = raw, extract
+        self._decoder = codecs.getincrementaldecoder(codec)("strict")
+        self._as_it_is = codec == "utf-8-sig"
+        self._quote = extract.format.quote.encode()
+        self._started = self._ended = False
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """At most `size` bytes of the file, as UTF-8 (a few more of other encodings are kept for the next read)."""
+        try:
+            return self._read(size)
+        except UnicodeDecodeError as error:
+            self.error = bad_encoding(self._extract.path, self._extract.format, error)
+            raise
+        except Exception as error:
+            self.error = error
+            raise
+
+    def _read(self, size: int) -> bytes:
+        while not self._ended:
+            # UTF-8 is at most three times as long as what it is made from, in the encodings there are.
+            chunk = self._raw.read(size if self._as_it_is or size < 0 else max(1, size // 3))
+            self._ended = not chunk
+            text = self._decoder.decode(chunk, final=self._ended)
+            out = chunk if self._as_it_is else text.encode()
+            if not self._started:  # to pyarrow the first line is the header, also a blank one
+                out = out.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n")
+                self._started = bool(out)
+            if out:
+                self.quotes += out.count(self._quote)
+                return out
+        return b""
+
+    def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - whatever pyarrow hands in
+        data = self.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)

@@ -1,0 +1,97 @@
+"""A probe of the keys in a table: which rows have none, and which share one. Keys are compared as trimmed text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from dagster_planexec.errors import PortError
+from dagster_planexec.world.observation import Fact, Observation
+from dagster_planexec.world.ports import Ports, Session, SqlValue
+from dagster_planexec.world.probe import Probe
+from dagster_planexec.world.probes.tables import LOOK_S
+from dagster_planexec.world.relation import count_of, exact_sum
+from dagster_planexec.world.subject import Subject, table
+
+_EXAMPLES = 3
+_SHOWN = 80
+
+
+@dataclass(frozen=True, slots=True)
+class KeysOfTable(Probe):
+    """Does every row have a key, and every key one row?
+
+    Args:
+        table: `schema.table`.
+        key: The columns that together identify a row.
+        amount: The column that says what a faulty row is worth; None if there is none.
+    """
+
+    table: str
+    key: tuple[str, ...]
+    amount: str | None = None
+
+    @property
+    def subject(self) -> Subject:
+        """The table."""
+        return table(self.table)
+
+    @property
+    def reader(self) -> str:
+        """Groups of trimmed keys."""
+        return f"SQL group by {', '.join(self.key)}"
+
+    def observe(self, ports: Ports) -> Observation:
+        """Group once.
+
+        Facts: `rows`; `null_rows`, `null_amount` (some column of the key null or blank); `duplicate_keys`,
+        `duplicate_rows`, `duplicate_amount` (of all rows that share a key); `examples`, a few keys that repeat.
+        """
+        with ports.warehouse.session(deadline_s=LOOK_S) as session:
+            try:
+                return self.seen(ports, self._look(session))
+            except PortError as error:
+                if error.code != "TABLE_GONE":
+                    raise
+                return self.absent(ports, f"there is no table {self.table}")
+
+    def _look(self, session: Session) -> dict[str, Fact]:
+        names = [f"k{index}" for index in range(len(self.key))]
+        trimmed = ", ".join(
+            f"trim(cast({session.quote(column)} as varchar)) as {name}"
+            for column, name in zip(self.key, names, strict=True)
+        )
+        amount = "0" if self.amount is None else session.quote(self.amount)
+        blank = " or ".join(f"{name} is null or {name} = ''" for name in names)
+        groups = (
+            f"select {', '.join(names)}, count(*) as n, sum(amount) as worth, ({blank}) as blank "
+            f"from (select {trimmed}, {amount} as amount from {session.quote(self.table)}) group by {', '.join(names)}"
+        )
+        twice = "not blank and n > 1"
+        row = session.rows(
+            f"select sum(n), sum(n) filter (blank), sum(worth) filter (blank), count(*) filter ({twice}), "
+            f"sum(n) filter ({twice}), sum(worth) filter ({twice}) from ({groups})"
+        )[0]
+        rows, null_rows, null_amount, keys, key_rows, key_amount = row
+        examples: list[tuple[SqlValue, ...]] = []
+        if keys:
+            examples = session.rows(
+                f"select {', '.join(names)} from ({groups}) where {twice} "
+                f"order by n desc, {', '.join(names)} limit {_EXAMPLES}"
+            )
+        return {
+            "rows": _count(rows),
+            "null_rows": _count(null_rows),
+            "null_amount": self._worth(null_amount),
+            "duplicate_keys": _count(keys),
+            "duplicate_rows": _count(key_rows),
+            "duplicate_amount": self._worth(key_amount),
+            "examples": tuple(", ".join(repr(str(part)[:_SHOWN]) for part in key) for key in examples),
+        }
+
+    def _worth(self, value: SqlValue) -> Decimal | None:
+        return None if self.amount is None else exact_sum(value, f"{self.table}.{self.amount}")
+
+
+def _count(value: SqlValue) -> int:
+    return 0 if value is None else count_of(value)

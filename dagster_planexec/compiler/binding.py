@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import dagster as dg
 
@@ -176,4 +176,4 @@ def load_binding(ref: str, folder: str | None = None) -> TaskBinding:
     binding = getattr(found, "binding", found)
     if not isinstance(binding, TaskBinding):
         raise PlanexecError("BAD_CONTRACT", f"{ref!r} is a {type(found).__name__}, not a task binding")
-    return cast("TaskBinding", binding)
+    return binding

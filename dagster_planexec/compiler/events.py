@@ -57,7 +57,7 @@ def sides(verdicts: Sequence[Verdict], *, step: str | None = None) -> dict[str, 
     """Both sides of the verdict that counts, with their sources, and of all of them if there are several."""
     counts = first_shut(verdicts) or verdicts[0]
     status = worst(verdict.status for verdict in verdicts)
-    values = {
+    values: dict[str, dg.MetadataValue[Any]] = {
         "status": dg.MetadataValue.text(status or "not-evaluated"),
         "expected": dg.MetadataValue.text(shown(counts.expected.value)),
         "expected_from": dg.MetadataValue.text(one_line(str(counts.expected.source))),
@@ -92,17 +92,7 @@ def verdict_table(verdicts: Sequence[tuple[str, Verdict]]) -> dg.TableMetadataVa
 _SCHEMA = dg.TableSchema(
     columns=[
         dg.TableColumn(name)
-        for name in (
-            "step",
-            "phase",
-            "verdict",
-            "expected",
-            "expected_from",
-            "observed",
-            "observed_from",
-            "says",
-            "code",
-        )  # fmt: skip
+        for name in "step phase verdict expected expected_from observed observed_from says code".split()  # noqa: SIM905 - one line
     ]
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from dagster_planexec.journal.encoding import bounded, plain
 from dagster_planexec.world.observation import Fact
@@ -35,7 +35,7 @@ def shown(value: Fact, limit: int = LONGEST_VALUE) -> str:
     return one_line(said if isinstance(said, str) else json.dumps(said, ensure_ascii=False, allow_nan=False), limit)
 
 
-def table(header: Mapping[str, str], rows: list[Mapping[str, str]]) -> str:
+def table(header: Mapping[str, str], rows: Sequence[Mapping[str, str]]) -> str:
     """A Markdown table; keys of `header` select the cells, which must be escaped already."""
     lines = [f"| {' | '.join(header.values())} |", f"|{'---|' * len(header)}"]
     lines += [f"| {' | '.join(row[key] for key in header)} |" for row in rows]

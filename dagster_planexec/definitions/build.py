@@ -41,8 +41,11 @@ def planexec_definitions(
         PlanexecError: BAD_CONTRACT if two tasks share a name or a deliverable's name.
     """
     _refuse_shared_names(tasks)
+    assets: list[dg.AssetsDefinition | dg.AssetSpec] = []
+    for planned in tasks:
+        assets += [task_asset(planned), *effect_assets(planned.binding.task)]
     return dg.Definitions(
-        assets=[a for p in tasks for a in (task_asset(p), *effect_assets(p.binding.task))],
+        assets=assets,
         jobs=[task_job(p.binding.task) for p in tasks],
         schedules=[task_schedule(p.binding.task) for p in tasks],
         sensors=[

@@ -37,7 +37,7 @@ class DagsterLauncher(Launcher):
         binding = self._binding
         recon = dg.build_reconstructable_job(
             *RECONSTRUCTOR,
-            (binding.ref, plan_digest, binding.journal),
+            (binding.ref, plan_digest, binding.journal),  # type: ignore[arg-type] # annotated as a tuple of one
             {"folder": binding.folder},
             reconstructor_working_directory=binding.folder,
         )

@@ -153,13 +153,13 @@ def reconciliation_of(report: RunReport) -> dict[str, Any]:
     sides = [side.name for side in report.task.sides]
     words = [shape.identical, shape.differs, *(shape.only[s] for s in reversed(sides))] if shape else []
     out: dict[str, Any] = {**{f"{side}_rows": 0 for side in sides}, **dict.fromkeys(words, 0), "sums": {}}
-    figures = next(
-        (v.observed.value for s in report.steps for v in s.checks if v.check == "closing_identities_hold"), None
-    )
-    if isinstance(figures, Mapping) and "rows" in figures:
-        rows, sums = figures["rows"], figures["sums"]
-        assert isinstance(rows, Mapping) and isinstance(sums, Mapping)  # noqa: S101, PT018 - shape of ClosingFigures
-        out |= {name: plain(count) for name, count in rows.items()}
+    closing = next((v for s in report.steps for v in s.checks if v.check == "closing_identities_hold"), None)
+    expected = closing.expected.value if closing else None
+    observed = closing.observed.value if closing else None
+    if isinstance(expected, Mapping) and isinstance(observed, Mapping):
+        rows, sums, lines = expected["rows"], expected["sums"], observed["lines"]
+        assert isinstance(rows, Mapping) and isinstance(lines, Mapping)  # noqa: S101, PT018 - what the check writes
+        out |= {f"{side}_rows": count for side, count in rows.items()} | dict(lines)
         out["sums"] = plain(sums)
     return out
 

@@ -1,4 +1,4 @@
-"""A plan becomes a job: the same everywhere, verified by its digest, with nothing of the plan in what Dagster stores."""
+"""A plan becomes a job: the same everywhere, verified by its digest, with nothing of it in what Dagster stores."""
 
 from __future__ import annotations
 
@@ -79,7 +79,9 @@ def test_altered_plan_bytes_are_refused_by_digest(world, work):
     """What is under a digest is what was stored there, or nothing runs."""
     plan = recorded_plan(work, world.period)
     digest = work.journal.save_plan(plan)
-    body = json.dumps(changed(plan, fetch_export={"args": {"bucket": "vendor-drops", "key": "x.csv"}}).model_dump(mode="json"))
+    body = json.dumps(
+        changed(plan, fetch_export={"args": {"bucket": "vendor-drops", "key": "x.csv"}}).model_dump(mode="json")
+    )
     with work.journal.engine.begin() as db:
         db.execute(sa.update(schema.plans).values(body=body.encode()))
 

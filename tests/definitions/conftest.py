@@ -36,7 +36,9 @@ def month(tmp_path_factory, endpoint, seeded):
         home = tmp_path_factory.mktemp("home")
         with (
             world_of(seeded, home, endpoint, fault=fault) as world,
-            dg.DagsterInstance.local_temp(str(home / "dagster"), overrides={"telemetry": {"enabled": False}}) as instance,
+            dg.DagsterInstance.local_temp(
+                str(home / "dagster"), overrides={"telemetry": {"enabled": False}}
+            ) as instance,
         ):
             yield materialise(instance, world)
 

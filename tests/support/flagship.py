@@ -1,4 +1,4 @@
-"""The flagship in Dagster for tests: a seeded world of its own, an instance, and runs that can be asked what happened."""
+"""The flagship in Dagster for tests: a seeded world of its own, and runs that can be asked what happened."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ CREDENTIALS = {"AWS_ACCESS_KEY_ID": ACCESS_KEY, "AWS_SECRET_ACCESS_KEY": SECRET_
 
 
 @contextmanager
-def world_of(seeded: Path, home: Path, endpoint: str, *, period: str = SMALL, fault: str | None = None) -> Iterator[DemoWorld]:
+def world_of(
+    seeded: Path, home: Path, endpoint: str, *, period: str = SMALL, fault: str | None = None
+) -> Iterator[DemoWorld]:
     """A copy of a seeded home with its bucket as the vendor left it, and the environment that leads there."""
     shutil.copytree(seeded, home, dirs_exist_ok=True)
     world = DemoWorld(home, endpoint, period=period)

@@ -65,6 +65,8 @@ def _rule(facts: Mapping[str, Any], share: Decimal) -> tuple[Status, str | None,
     silent = [side for side, without in facts["without"].items() if without == stored]
     found_something = bool(silent) and facts["without_any"] != stored
     blind = [side for side in silent if not facts["sees"][side]]
+    # An equal result alone proves nothing: `coalesce(v.amount, l.amount)`, a count of overcharges per region or a UNION
+    # of keys gives the same without the vendor in a perfect month. Unused is a side of which no change shows.
     if found_something and blind:
         text = f"without {blind[0]} the result is the same, and no change of its rows changes it"
         return "failed", "ONE_SIDED", f"ONE_SIDED({blind[0]}): {text}"

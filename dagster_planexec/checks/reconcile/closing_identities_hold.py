@@ -12,7 +12,7 @@ from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.layout import result_layout
 from dagster_planexec.contract.task import ResultShape
 from dagster_planexec.contract.verdict import Phase
-from dagster_planexec.world.observation import Observation
+from dagster_planexec.world.observation import Fact, Observation
 from dagster_planexec.world.probes.identities import OTHER, ResultFigures, SideFigures
 
 NAME = "closing_identities_hold"
@@ -48,15 +48,16 @@ def judge_with(shape: ResultShape, currencies: Mapping[str, str]) -> Judge:
         sums: Mapping[str, Any] = against["sums"]  # type: ignore[assignment]
         lines = {side: _lines(shape, statuses, side) for side in shape.only}
         totals = {side: _total(statuses, side) for side in shape.amounts if side in shape.only}
-        expected = _figures(rows, {side: sums[side] for side in totals}, currencies)
-        observed = _figures(lines, totals, currencies)
+        text_of_sides = _in_words(rows, {side: sums[side] for side in totals}, currencies)
+        expected: Fact = _figures(rows, sums)
+        observed: Fact = {**_figures(lines, totals), "lines": {w: _count(statuses, w) for w in _words(shape)}}
         broken = list(_broken(shape, statuses, (lines, rows), (totals, sums), currencies))
         notice = _all_of_one_side(shape, statuses, rows)
         if broken:
             text = "; ".join([*broken, *notice])
-            return Finding("failed", expected, observed, f"{text} ({expected})", "IDENTITY_BROKEN")
+            return Finding("failed", expected, observed, f"{text} ({text_of_sides})", "IDENTITY_BROKEN")
         text = "; ".join([f"closed: {_by_status(shape, statuses)}", *notice])
-        return Finding("passed", expected, observed, f"{text} ({expected})")
+        return Finding("passed", expected, observed, f"{text} ({text_of_sides})")
 
     return judge
 
@@ -111,7 +112,16 @@ def _all_of_one_side(shape: ResultShape, statuses: Mapping[str, Any], rows: Mapp
     return [f"discrepancies = rows of {side} ({found})" for side, count in rows.items() if found and found == count]
 
 
-def _figures(rows: Mapping[str, int], sums: Mapping[str, Decimal], currencies: Mapping[str, str]) -> str:
+def _words(shape: ResultShape) -> tuple[str, ...]:
+    return (shape.identical, shape.differs, *shape.only.values())
+
+
+def _figures(rows: Mapping[str, int], sums: Mapping[str, Decimal]) -> dict[str, Fact]:
+    """Rows and sums by side: what a run's document takes its counts from."""
+    return {"rows": dict(rows), "sums": {side: sums[side] for side in sums if side in rows}}
+
+
+def _in_words(rows: Mapping[str, int], sums: Mapping[str, Decimal], currencies: Mapping[str, str]) -> str:
     return ", ".join(
         f"{side} {count} rows" + (f" {sums[side]} {currencies[side]}" if side in sums else "")
         for side, count in rows.items()
@@ -119,5 +129,4 @@ def _figures(rows: Mapping[str, int], sums: Mapping[str, Decimal], currencies: M
 
 
 def _by_status(shape: ResultShape, statuses: Mapping[str, Any]) -> str:
-    words = (shape.identical, shape.differs, *shape.only.values())
-    return ", ".join(f"{_count(statuses, word)} {word}" for word in words)
+    return ", ".join(f"{_count(statuses, word)} {word}" for word in _words(shape))

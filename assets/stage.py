@@ -97,8 +97,10 @@ class ExampleStage(DemoStage):
             world.seed()
             if fault is not None and fault.when == BEFORE_PLAN:
                 FaultListener(fault, world).before_plan()
-            shutil.copyfile(PROJECT / "dagster_planexec" / "definitions" / "dagster.yaml", world.dagster_home / "dagster.yaml")
-            with _environment(_settings(world, fault)):
+            shutil.copyfile(
+                PROJECT / "dagster_planexec" / "definitions" / "dagster.yaml", world.dagster_home / "dagster.yaml"
+            )
+            with environment(settings_of(world, fault)):
                 yield LocalScene(world, fault)
 
 
@@ -106,11 +108,14 @@ STAGE = ExampleStage()
 
 
 def _says(fault: Fault) -> str:
-    ends = " ".join(part for part in (fault.ends.status, fault.ends.code, fault.ends.step and f"at {fault.ends.step}") if part)
+    ends = " ".join(
+        part for part in (fault.ends.status, fault.ends.code, fault.ends.step and f"at {fault.ends.step}") if part
+    )
     return f"{fault.when}: {fault.says} -> {ends}"
 
 
-def _settings(world: DemoWorld, fault: Fault | None) -> dict[str, str]:
+def settings_of(world: DemoWorld, fault: Fault | None) -> dict[str, str]:
+    """What the definitions read from the environment, for this world."""
     settings = {
         "PLANEXEC_HOME": str(world.home),
         "DAGSTER_HOME": str(world.dagster_home),
@@ -128,7 +133,8 @@ def _settings(world: DemoWorld, fault: Fault | None) -> dict[str, str]:
 
 
 @contextmanager
-def _environment(settings: Mapping[str, str]) -> Iterator[None]:
+def environment(settings: Mapping[str, str]) -> Iterator[None]:
+    """These settings, until the block ends."""
     before = {name: os.environ.get(name) for name in settings}
     os.environ.update(settings)
     try:

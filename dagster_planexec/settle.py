@@ -217,7 +217,8 @@ def _findings(checked: CheckedPlan) -> list[dict[str, Any]]:
     """Live findings first, as they name the rejection; then the static ones, errors before warnings."""
     live = [
         {
-            "code": v.code, "step": None, "field": v.check, "expected": str(v.expected), "seen": f"{v.observed}: {v.text}",
+            "code": v.code, "step": None, "field": v.check, "expected": str(v.expected),
+            "seen": f"{v.observed}: {v.text}",
             "hint": meaning(v.code or "INTERNAL").hint, "severity": "error",
         }
         for v in checked.live

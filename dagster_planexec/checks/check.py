@@ -80,10 +80,12 @@ class Check:
         """Judge the observations. A missing or errored one shuts the gate; so does a judge that raises."""
         observed = seen.get(self.observes)
         against = self.against if isinstance(self.against, Stated) else seen.get(self.against)
-        expected_source = against.source if against is not None else self.against.source()  # type: ignore[union-attr]
+        expected_source = _source_of(self.against if against is None else against)
         observed_source = observed.source if observed is not None else self.observes.source()
 
-        def closed(status: Status, code: str, text: str, *, left: Fact = "not observed", right: Fact = "not observed") -> Verdict:
+        def closed(
+            status: Status, code: str, text: str, *, left: Fact = "not observed", right: Fact = "not observed"
+        ) -> Verdict:
             return Verdict(
                 self.name, self.phase, status, Side(left, expected_source), Side(right, observed_source), code, text
             )
@@ -102,14 +104,23 @@ class Check:
         try:
             found = self.judge(observed, against)
         except Exception as error:  # noqa: BLE001 - a judge that cannot judge must shut the gate, whatever it raised
-            return closed("errored", "INTERNAL", f"the judge raised {type(error).__name__}: {str(error)[:200]}", left=stated)
+            return closed(
+                "errored", "INTERNAL", f"the judge raised {type(error).__name__}: {str(error)[:200]}", left=stated
+            )
         code = None if found.status in {"passed", "not-applicable"} else (found.code or "INTERNAL")
         return Verdict(
-            self.name, self.phase, found.status,
+            self.name,
+            self.phase,
+            found.status,
             Side("none" if found.expected is None else found.expected, expected_source),
             Side("none" if found.observed is None else found.observed, observed_source),
-            code, found.text,
+            code,
+            found.text,
         )
+
+
+def _source_of(side: Probe | Stated | Observation) -> Source:
+    return side.source() if isinstance(side, Probe) else side.source
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +136,13 @@ class NotApplicable:
     def verdict(self) -> Verdict:
         """The verdict that opens the gate and says which clause let it."""
         return Verdict(
-            self.name, self.phase, "not-applicable",
+            self.name,
+            self.phase,
+            "not-applicable",
             Side(self.reason, self.clause),
             Side("not observed", Source(Subject("world", "none"), "no probe")),
-            None, self.reason,
+            None,
+            self.reason,
         )
 
 

@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import BaseModel
+
 from dagster_planexec.checks.check import BoundCheck
 from dagster_planexec.contract.task import Task
-from dagster_planexec.contract.tool import Admission, Model, ToolContract
+from dagster_planexec.contract.tool import Admission, ToolContract
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.observation import Observation, Source
 from dagster_planexec.world.period import Period
@@ -36,7 +38,7 @@ class StepScope:
     contract: ToolContract
     args: Any
     """An instance of `contract.args`. Checks read `bucket`, `key`, `target`, `sources`, `inputs`, `source`, ..."""
-    result: Model | None
+    result: BaseModel | None
     """An instance of `contract.result` after the call, None before it."""
     admission: Admission
     roots: Roots

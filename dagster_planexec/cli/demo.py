@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dagster_planexec.cli.printing import print_json, progress
+from dagster_planexec.cli.printing import paper, print_json, progress
 from dagster_planexec.cli.stage import DemoRequest, DemoStage, Scene
 from dagster_planexec.errors import PlanexecError
 
@@ -20,16 +21,26 @@ if TYPE_CHECKING:
 UI_PORT = 3000
 
 
-def run_demo(
-    folder: ProjectFolder, *, data: str | None, fault: str | None, executor: str, partition: str | None,
-    home: Path | None, ui: bool, port: int | None, as_json: bool,
-) -> Mapping[str, Any] | None:  # fmt: skip
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What was asked for on the command line."""
+
+    data: str | None
+    fault: str | None
+    executor: str
+    partition: str | None
+    home: Path | None
+    ui: bool
+    port: int | None
+
+
+def run_demo(folder: ProjectFolder, wanted: Wanted, *, as_json: bool) -> Mapping[str, Any] | None:
     """The document of the run; None if there is none to print (a list of faults, the UI).
 
     Raises:
         PlanexecError: The world cannot be set up, or the fault, data set or partition does not exist.
     """
-    stage = folder.demo()
+    stage, fault = folder.demo(), wanted.fault
     if fault == "list":
         _list(stage, as_json=as_json)
         return None
@@ -37,17 +48,17 @@ def run_demo(
         raise PlanexecError(
             "BAD_CONTRACT", f"there is no fault {fault[:80]!r}", hint="`planexec demo --fault list` shows them all"
         )
-    chosen = data or stage.data_sets()[0]
+    chosen = wanted.data or stage.data_sets()[0]
     if chosen not in stage.data_sets():
         raise PlanexecError(
             "BAD_CONTRACT", f"there is no data set {chosen[:80]!r}", hint=f"there are {', '.join(stage.data_sets())}"
         )
     console = progress() if not as_json else Console(stderr=True, quiet=True)
-    with stage.open(DemoRequest(home, chosen, fault, partition)) as scene:
+    with stage.open(DemoRequest(wanted.home, chosen, fault, wanted.partition)) as scene:
         console.print(Text(f"home {scene.home}", "dim"), soft_wrap=True)
-        if ui:
-            raise SystemExit(scene.stay(port=port or UI_PORT))
-        if executor == "literal":
+        if wanted.ui:
+            raise SystemExit(scene.stay(port=wanted.port or UI_PORT))
+        if wanted.executor == "literal":
             return scene.run_literally()
         return _run(folder, scene, console)
 
@@ -67,4 +78,4 @@ def _list(stage: DemoStage, *, as_json: bool) -> None:
     table = Table("fault", "what happens, and what the run ends with", box=None, pad_edge=False)
     for name, says in stage.faults().items():
         table.add_row(Text(name), Text(says))
-    Console(highlight=False).print(table)
+    paper().print(table)

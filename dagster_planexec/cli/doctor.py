@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from packaging.specifiers import SpecifierSet
-from rich.console import Console
 from rich.text import Text
 
-from dagster_planexec.cli.printing import print_json
+from dagster_planexec.cli.printing import paper, print_json
 from dagster_planexec.errors import PlanexecError
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ def examine(folder: ProjectFolder, home: Path, *, as_json: bool) -> bool:
     if as_json:
         print_json({"version": 1, "well": all(e.well for e in found), "examined": [asdict(e) for e in found]})
     else:
-        console = Console(highlight=False)
+        console = paper()
         for examined in found:
             mark, style = ("ok  ", "green") if examined.well else ("FAIL", "bold red")
             console.print(Text(mark, style), Text(f"{examined.what}: {examined.seen}"))
@@ -57,7 +56,9 @@ def _versions() -> Iterator[Examined]:
         except PackageNotFoundError:
             yield Examined(package, well=False, seen="not installed", hint=f"install {package}{needed}")
             continue
-        yield Examined(package, SpecifierSet(needed).contains(found), f"{found} ({needed})", f"install {package}{needed}")
+        yield Examined(
+            package, SpecifierSet(needed).contains(found), f"{found} ({needed})", f"install {package}{needed}"
+        )
 
 
 def _places(home: Path) -> Iterator[Examined]:

@@ -29,7 +29,9 @@ def blank(
             "ledger_rows": 0, "vendor_rows": 0, "identical": 0, "amount_differs": 0, "vendor_only": 0, "ledger_only": 0,
             "sums": {},
         },
-        "credits": {"issued_count": 0, "issued_amount": "0.00", "held_count": 0, "held_amount": "0.00", "hold_id": None},
+        "credits": {
+            "issued_count": 0, "issued_amount": "0.00", "held_count": 0, "held_amount": "0.00", "hold_id": None,
+        },
         "report": {"md": None, "html": None, "json": None},
     }  # fmt: skip
 

@@ -9,14 +9,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from dagster_planexec.checks.catalogue import BINDERS
 from dagster_planexec.checks.static.static_check import is_rejected, static_check
 from dagster_planexec.cli.document import of_task
-from dagster_planexec.cli.printing import print_json, print_run
+from dagster_planexec.cli.printing import paper, print_json, print_run
 from dagster_planexec.compiler.binding import work_of
 from dagster_planexec.contract.codes import meaning
 from dagster_planexec.definitions.partitions import just_closed
@@ -53,7 +52,7 @@ def propose(planned: PlannedTask, period: Period, *, show: bool) -> dict[str, An
     finally:
         work.journal.close()
     if show and prepared.checked is not None:
-        Console(highlight=False).print_json(json.dumps(as_json(prepared.checked.plan)))
+        paper().print_json(json.dumps(as_json(prepared.checked.plan)))
     if prepared.may_run:
         return prepared.report.ended("succeeded", None, "the plan may run; nothing was run").as_json()
     return prepared.report.as_json()
@@ -79,7 +78,9 @@ def check_file(planned: PlannedTask, path: Path) -> dict[str, Any]:
         "plan": {"digest": full_digest(plan), "planner": "file", "author": path.name, "revision": 0},
         "status": "rejected" if rejected else "succeeded",
         "code": code,
-        "text": f"the plan breaks {count} rule{'' if count == 1 else 's'}" if rejected else "no rule is broken; nothing was run",
+        "text": f"the plan breaks {count} rule{'' if count == 1 else 's'}"
+        if rejected
+        else "no rule is broken; nothing was run",
         "hint": meaning(code).hint if code else None,
         "findings": [asdict(finding) for finding in findings],
     }
@@ -118,10 +119,12 @@ def show(folder: ProjectFolder, reference: str, partition: str | None, *, as_jso
     elif kind == "run":
         print_run(value)
     else:
-        Console(highlight=False).print_json(json.dumps(value))
+        paper().print_json(json.dumps(value))
 
 
-def _find(folder: ProjectFolder, journal: Journal, reference: str, partition: str | None) -> tuple[str, Mapping[str, Any]]:
+def _find(
+    folder: ProjectFolder, journal: Journal, reference: str, partition: str | None
+) -> tuple[str, Mapping[str, Any]]:
     if reference in folder.tasks():
         period = folder.task(reference).binding.task.period(partition).text if partition else None
         found = newest_report(journal, reference, period)
@@ -129,10 +132,14 @@ def _find(folder: ProjectFolder, journal: Journal, reference: str, partition: st
             return "run", found
     if reference.startswith("hold_") and (held := hold(journal, reference)) is not None:
         return "hold", {"id": held.id, "task": held.task, "period": held.period, "step": held.step, "code": held.code,
-                        "state": held.state, "plan": held.plan_digest, "opened_at": held.opened_at, **held.facts}  # fmt: skip
+                        "state": held.state, "plan": held.plan_digest, "opened_at": held.opened_at,
+                        **held.facts}  # fmt: skip
     if reference.startswith("att_"):
         attempt = journal.attempt(reference)
-        events = [{"at": e.at, "kind": e.kind, "step": e.step, "run": e.run_id, **e.payload} for e in journal.events(attempt.id)]
+        events = [
+            {"at": e.at, "kind": e.kind, "step": e.step, "run": e.run_id, **e.payload}
+            for e in journal.events(attempt.id)
+        ]
         return "attempt", {"attempt": asdict(attempt), "events": events}
     if _DIGEST.fullmatch(reference) and (digest := journal.full_digest_of(reference)) is not None:
         return "plan", {"digest": digest, "plan": as_json(journal.load_plan(digest))}
@@ -171,6 +178,6 @@ def status(planned: PlannedTask, *, as_json: bool) -> None:
         return
     table = Table("period", "status", "code", "attempt", "plan", box=None, pad_edge=False)
     for line in lines:
-        table.add_row(line["period"], line["status"], line["code"] or "", line["attempt"] or "",
-                      Text((line["plan"] or "")[:12], "dim"))  # fmt: skip
-    Console(highlight=False).print(table)
+        shown = [str(line[name] or "") for name in ("period", "status", "code", "attempt", "plan")]
+        table.add_row(*shown[:4], Text(shown[4][:12], "dim"))
+    paper().print(table)

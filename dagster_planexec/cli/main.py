@@ -7,7 +7,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import click
 
@@ -79,7 +79,9 @@ def at_home(folder: ProjectFolder, home: Path | None) -> Path:
         chosen.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise PlanexecError(
-            "HOME_UNWRITABLE", f"the home {chosen} cannot be written: {error.strerror}", hint="choose another with --home"
+            "HOME_UNWRITABLE",
+            f"the home {chosen} cannot be written: {error.strerror}",
+            hint="choose another with --home",
         ) from error
     os.environ["PLANEXEC_HOME"], os.environ["DAGSTER_HOME"] = str(chosen), str(dagster_home)
     return chosen
@@ -179,10 +181,9 @@ def doctor(project: Path | None, *, home: Path | None, as_json: bool) -> None:
 
     try:
         folder = find_project(project)
-        healthy = examine(folder, at_home(folder, home), as_json=as_json)
+        sys.exit(0 if examine(folder, at_home(folder, home), as_json=as_json) else 1)
     except PlanexecError as error:
         _refuse(error, as_json=as_json)
-    sys.exit(0 if healthy else 1)
 
 
 @main.command()
@@ -198,14 +199,14 @@ def doctor(project: Path | None, *, home: Path | None, as_json: bool) -> None:
 @AS_JSON
 @click.pass_obj
 @answering
-def demo(project: Path | None, *, as_json: bool, **wanted: Any) -> Any:  # noqa: ANN401
+def demo(project: Path | None, /, *, as_json: bool, **wanted: Any) -> Any:  # noqa: ANN401
     """Run the example in a local world: a real S3 server on loopback, a DuckDB file. No key, no model, no network."""
-    from dagster_planexec.cli.demo import run_demo  # noqa: PLC0415 - Dagster, only where it is needed
+    from dagster_planexec.cli.demo import Wanted, run_demo  # noqa: PLC0415 - Dagster, only where it is needed
 
-    return run_demo(find_project(project), as_json=as_json, **wanted)
+    return run_demo(find_project(project), Wanted(**wanted), as_json=as_json)
 
 
-def _refuse(error: PlanexecError, *, as_json: bool) -> None:
+def _refuse(error: PlanexecError, *, as_json: bool) -> NoReturn:
     document = of_error(error)
     if as_json:
         print_json(document)

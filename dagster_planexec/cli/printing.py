@@ -12,10 +12,12 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+_ENDS = {"failed", "held"}
 _COLOURS = {
     "done": "green", "reused": "cyan", "failed": "bold red", "held": "yellow", "not-run": "dim",
     "succeeded": "bold green", "stopped": "bold red", "rejected": "bold red", "error": "bold red",
 }  # fmt: skip
+WIDTH = 140
 _SHUT = {"failed", "errored", "not-evaluated"}
 
 
@@ -26,12 +28,19 @@ def print_json(document: Mapping[str, Any] | Sequence[Any]) -> None:
 
 def progress() -> Console:
     """Where progress goes: standard error, so that standard output stays what was asked for."""
-    return Console(stderr=True, highlight=False)
+    # The stream itself and not its name: a run redirects the name to a file.
+    return Console(file=sys.stderr, highlight=False)
+
+
+def paper() -> Console:
+    """Where answers for people go: as wide as the terminal, and wide enough for a table where there is none."""
+    out = Console(highlight=False)
+    return out if out.is_terminal else Console(highlight=False, width=WIDTH)
 
 
 def print_run(document: Mapping[str, Any], *, console: Console | None = None) -> None:
     """A run's document as a table with one-line hints."""
-    out = console or Console(highlight=False)
+    out = console or paper()
     plan = document["plan"]
     out.print(
         f"[bold]{escape(document['task'])}[/] {document['partition']}   plan {(plan['digest'] or 'none')[:12]} "
@@ -48,7 +57,14 @@ def print_run(document: Mapping[str, Any], *, console: Console | None = None) ->
     _figures(out, document)
     status = document["status"]
     code = f" {document['code']}" if document["code"] else ""
-    out.print(Text(f"{status.upper()}{code}", _COLOURS[status]), Text(document.get("text") or ""))
+    shut = next((c for s in document["steps"] for c in s["checks"] if c["verdict"] in _SHUT), None)
+    said = document.get("text") or ""
+    if shut is not None and status != "succeeded":
+        said = f"{shut['check']}: {shut['text']}"
+    out.print(Text(f"{status.upper()}{code}", _COLOURS[status]), Text(said))
+    if shut is not None and status != "succeeded":
+        for side, words in (("expected", shut["expected"]), ("saw", shut["observed"])):
+            out.print(Text(f"  {side} {str(words['value'])[:200]}", "bold"), Text(f"from {words['source']}", "dim"))
     if document["hint"]:
         out.print(Text(f"hint: {document['hint']}", "italic"))
     if document["task_run_id"]:
@@ -59,11 +75,12 @@ def _steps(steps: Sequence[Mapping[str, Any]]) -> Table:
     table = Table("step", "tool", "outcome", "tries", "time", "checks", "what was seen", box=None, pad_edge=False)
     for step in steps:
         shut = [c for c in step["checks"] if c["verdict"] in _SHUT]
-        seen = shut[0]["text"] if shut else (step["reason"] or "")
+        said = step["reason"] or "" if step["outcome"] in _ENDS else ""
+        seen = shut[0]["text"] if shut else said
         code = f" {step['code']}" if step["code"] else ""
         passed = sum(1 for c in step["checks"] if c["verdict"] not in _SHUT)
         table.add_row(
-            Text(step["id"]), Text(step["tool"], "dim"), Text(f"{step['outcome']}{code}", _COLOURS[step["outcome"]]),
+            Text(step["id"], no_wrap=True), Text(step["tool"], "dim", no_wrap=True), Text(f"{step['outcome']}{code}", _COLOURS[step["outcome"]], no_wrap=True),
             str(step["tries"] or ""), f"{step['duration_s']:.1f} s" if step["tries"] else "",
             f"{passed}/{len(step['checks'])}" if step["checks"] else "", Text(str(seen)[:160]),
         )  # fmt: skip

@@ -112,7 +112,9 @@ def find_project(folder: Path | None) -> ProjectFolder:
         entry = next(entry["python_file"] for entry in entries if "python_file" in entry)
     except OSError as error:
         raise PlanexecError(
-            "BAD_CONTRACT", f"there is no workspace.yaml in {root}", hint="change to the project's folder, or name it with --project"
+            "BAD_CONTRACT",
+            f"there is no workspace.yaml in {root}",
+            hint="change to the project's folder, or name it with --project",
         ) from error
     except (yaml.YAMLError, KeyError, TypeError, StopIteration) as error:
         raise PlanexecError(

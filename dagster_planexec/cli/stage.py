@@ -53,5 +53,5 @@ class DemoStage(ABC):
         """Set the world up; take it down at the end of the block.
 
         Raises:
-            PlanexecError: HOME_UNWRITABLE, PORT_IN_USE, LOCKED, UNKNOWN_PARTITION, or BAD_CONTRACT for an unknown fault.
+            PlanexecError: HOME_UNWRITABLE, PORT_IN_USE, LOCKED, UNKNOWN_PARTITION; BAD_CONTRACT for an unknown fault.
         """

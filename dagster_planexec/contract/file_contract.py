@@ -74,7 +74,7 @@ class FileContract(_Closed):
     amount: str
     """The column that holds money."""
     date: str | None
-    """The column that says which period a row belongs to; null if there is none (the period is then declared by name)."""
+    """The column that says which period a row belongs to; null if there is none."""
     currency: str
     """ISO 4217 code of every amount."""
     min_rows: int = Field(default=1, ge=0)
@@ -131,8 +131,16 @@ class FileContract(_Closed):
             found = next((present[a.strip()] for a in column.aliases if a.strip() in present), None)
             out.append(
                 TextColumn(
-                    column.name, found, column.type, column.nullable, column.formats,
-                    column.precision, column.scale, column.thousands, column.decimal_mark, column.aliases,
+                    column.name,
+                    found,
+                    column.type,
+                    column.nullable,
+                    column.formats,
+                    column.precision,
+                    column.scale,
+                    column.thousands,
+                    column.decimal_mark,
+                    column.aliases,
                 )
             )
         return tuple(out)

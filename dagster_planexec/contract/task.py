@@ -70,7 +70,7 @@ class ResultShape:
 
 @dataclass(frozen=True, slots=True)
 class CreditRule:
-    """What is credited: `charged - billed` of lines that differ where positive, and lines only the charged side has, in full."""
+    """What is credited: `charged - billed` where positive, and what only the charged side has in full."""
 
     charged: str
     """The side whose customers paid, e.g. `ledger`."""

@@ -101,7 +101,6 @@ class Tool(ABC):
         mean that it is still what was judged.
         """
 
-
     def preview(self, args: Any, call: ToolCall) -> Probe | None:  # noqa: ANN401, ARG002 - for tools with effects
         """The probe of what the call would do, for a person who has to decide; None if there is nothing to show.
 

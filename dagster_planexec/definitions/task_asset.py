@@ -16,6 +16,7 @@ from dagster_planexec.definitions.planned_task import PlannedTask
 from dagster_planexec.definitions.shown.effects import log_effects
 from dagster_planexec.definitions.shown.ending import deliverable_metadata, ending
 from dagster_planexec.definitions.shown.gates import gates_of, made_by, repeatable
+from dagster_planexec.definitions.shown.months import months_card
 from dagster_planexec.definitions.shown.plan_card import plan_card
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.work import Work
@@ -86,6 +87,7 @@ def _settle_period(planned: PlannedTask, context: dg.AssetExecutionContext, *, r
         work = work_of(planned.binding)
         try:
             report = settle(_settling(planned, work, context), report.period, replan=replan)
+            _log_months(context, work)
         finally:
             work.journal.close()
     except dg.DagsterExecutionInterruptedError:
@@ -101,6 +103,13 @@ def _settle_period(planned: PlannedTask, context: dg.AssetExecutionContext, *, r
     if failed is not None:
         context.instance.add_run_tags(context.run.run_id, NO_MORE_RUNS)
         raise failed from unforeseen
+
+
+def _log_months(context: dg.AssetExecutionContext, work: Work) -> None:
+    """How all periods stand now, on the asset: without a partition, as it is about every one."""
+    key = repeatable(work.task)[-1].name
+    metadata = months_card(work.journal, work.task)
+    context.log_event(dg.AssetObservation(key, description="How the periods stand", metadata=metadata))
 
 
 def _settling(planned: PlannedTask, work: Work, context: dg.AssetExecutionContext) -> Settling:

@@ -70,7 +70,9 @@ def hash_sql(root: Path) -> dict[str, str]:
         PlanexecError: BAD_CONTRACT if the root is not a folder.
     """
     if not root.is_dir():
-        raise PlanexecError("BAD_CONTRACT", f"the SQL root {root.name!r} is not a folder", hint="check the project's roots")
+        raise PlanexecError(
+            "BAD_CONTRACT", f"the SQL root {root.name!r} is not a folder", hint="check the project's roots"
+        )
     return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in _sql_files(root).items()}
 
 

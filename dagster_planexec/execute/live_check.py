@@ -1,4 +1,4 @@
-"""The live check: before any side effect, the world is asked what the plan takes for granted. Only for steps not yet done."""
+"""The live check: before any side effect, the world is asked what the steps not yet done take for granted."""
 
 from __future__ import annotations
 

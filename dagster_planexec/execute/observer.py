@@ -1,4 +1,4 @@
-"""Looking at the world: every probe ends in an observation, also one that raises, answers nothing, or takes too long."""
+"""Looking at the world: every probe ends in an observation, also one that raises, is silent, or takes too long."""
 
 from __future__ import annotations
 
@@ -74,7 +74,10 @@ def look(probe: Probe, ports: Ports, *, deadline_s: float = PROBE_DEADLINE_S) ->
     except PortError as error:
         return errored(error.code, error.message)
     except Exception as error:  # noqa: BLE001 - a probe that raises anything has observed nothing
-        return errored("INTERNAL", f"{probe.reader} of {probe.subject} raised {type(error).__name__}: {str(error)[:300]}")
-    if not isinstance(answer, Observation):
+        return errored(
+            "INTERNAL", f"{probe.reader} of {probe.subject} raised {type(error).__name__}: {str(error)[:300]}"
+        )
+    seen: object = answer  # what a probe promises and what it does are two things
+    if not isinstance(seen, Observation):
         return errored("INTERNAL", f"{probe.reader} of {probe.subject} returned no observation")
-    return answer
+    return seen

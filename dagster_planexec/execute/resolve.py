@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from dagster_planexec.checks.scope import Produced, StepScope
 from dagster_planexec.contract.outcome import Failed
@@ -61,7 +61,7 @@ def inputs_of(run: Run, step: Step) -> dict[str, DoneStep] | str:
     return {name: done for name, done in found.items() if name in referenced}
 
 
-def scope_of(run: Run, step: Step, resolved: Resolved, result: Model | None = None, **more: Any) -> StepScope:  # noqa: ANN401
+def scope_of(run: Run, step: Step, resolved: Resolved, result: BaseModel | None = None, **more: Any) -> StepScope:  # noqa: ANN401
     """What the step's checks may be bound from."""
     tool = run.work.tools[step.tool]
     return StepScope(

@@ -11,7 +11,7 @@ from typing import Any
 
 from dagster_planexec.contract.codes import meaning
 from dagster_planexec.contract.outcome import Done, Failed, Held, Outcome, StepState
-from dagster_planexec.contract.tool import AdmittedObject, Model, Tool, ToolCall
+from dagster_planexec.contract.tool import AdmittedObject, Tool, ToolCall
 from dagster_planexec.contract.verdict import Verdict, first_shut
 from dagster_planexec.errors import PlanexecError, PortError
 from dagster_planexec.execute.judging import bind, judge, judge_inputs, names_of, still_sealed
@@ -24,7 +24,6 @@ from dagster_planexec.journal.results import DoneStep, find_done, identity_of, o
 from dagster_planexec.plan.model import Step
 from dagster_planexec.recovery.decide import decide
 from dagster_planexec.recovery.decision import Decision, Hold, Proceed, Retry, Situation, Stage, Stop
-from dagster_planexec.world.observation import Observation
 
 GRACE_S = 5.0
 """A call's own deadline ends it; this much later it is given up from outside."""
@@ -133,7 +132,10 @@ def _try_once(run: Run, step: Step, resolved: Resolved, tries: int, started: flo
     if seal.state != "seen":
         text = f"what step {step.id!r} left could not be sealed: {seal.message or seal.state}"
         return _Tried(verdicts, "postcondition", seal.code or "EXPECTATION_FAILED", text, call_may_have_happened=True)
-    done = _done(run, step, resolved, outcome.result, seal, witnessed, verdicts, tries, time.monotonic() - started)
+    done = DoneStep(
+        _identity(step, resolved), step.id, step.tool, run.run_id, resolved.raw, outcome.result.model_dump(mode="json"),
+        seal, witnessed, verdicts, tries, time.monotonic() - started,
+    )  # fmt: skip
     return _Tried(verdicts, "postcondition", None, "", done)
 
 
@@ -155,7 +157,8 @@ def _call(run: Run, step: Step, tool: Tool, resolved: Resolved, call: ToolCall) 
     except Exception as error:  # noqa: BLE001 - a tool that raises is a failed call, whatever it raised
         outcome = Failed("INTERNAL", f"{step.tool} raised {type(error).__name__}: {bounded(str(error), 300)}")
         unknown = True
-    if not isinstance(outcome, Done | Failed | Held):
+    answered: object = outcome  # what a tool promises and what it does are two things
+    if not isinstance(answered, Done | Failed | Held):
         outcome, unknown = Failed("INTERNAL", f"{step.tool} returned no outcome"), True
     said: dict[str, Any] = {"outcome": type(outcome).__name__.lower(), "ms": int((time.monotonic() - began) * 1000)}
     if isinstance(outcome, Done):
@@ -164,16 +167,6 @@ def _call(run: Run, step: Step, tool: Tool, resolved: Resolved, call: ToolCall) 
         said |= {"code": outcome.code, "message": bounded(outcome.message), "facts": encode(outcome.facts)}
     _append(run, NewEvent("called", step.id, said))
     return outcome, unknown
-
-
-def _done(
-    run: Run, step: Step, resolved: Resolved, result: Model | Any, seal: Observation,  # noqa: ANN401 - a result model
-    witnessed: tuple[Observation, ...], verdicts: tuple[Verdict, ...], tries: int, duration_s: float,
-) -> DoneStep:  # fmt: skip
-    return DoneStep(
-        _identity(step, resolved), step.id, step.tool, run.run_id, resolved.raw, result.model_dump(mode="json"),
-        seal, witnessed, verdicts, tries, duration_s,
-    )  # fmt: skip
 
 
 def _sentence(step: Step, verdict: Verdict) -> str:
@@ -197,9 +190,19 @@ def _finish(
     decision, rule = decide(situation)
     took = time.monotonic() - started
     report = StepReport(
-        step.id, step.tool, _state_of(decision, state), tried.code, _reason(decision), tries, took, tried.verdicts, decision
+        step.id,
+        step.tool,
+        _state_of(decision, state),
+        tried.code,
+        _reason(decision),
+        tries,
+        took,
+        tried.verdicts,
+        decision,
     )
-    events = [NewEvent("decided", step.id, {"decision": type(decision).__name__.lower(), "rule": rule, "code": tried.code})]
+    events = [
+        NewEvent("decided", step.id, {"decision": type(decision).__name__.lower(), "rule": rule, "code": tried.code})
+    ]
     if isinstance(decision, Hold):
         report = _hold(run, step, resolved, report)
     if tried.done is not None:
@@ -263,7 +266,8 @@ def _ended(report: StepReport) -> NewEvent:
         "step-ended", report.step,
         {
             "tool": report.tool, "state": report.state, "code": report.code, "reason": report.reason,
-            "tries": report.tries, "duration_ms": int(report.duration_s * 1000), "hint": hint, "hold_id": report.hold_id,
+            "tries": report.tries, "duration_ms": int(report.duration_s * 1000), "hint": hint,
+            "hold_id": report.hold_id,
             "verdicts": [encode_verdict(verdict) for verdict in report.verdicts], "facts": encode(dict(report.facts)),
         },
     )  # fmt: skip

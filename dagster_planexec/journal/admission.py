@@ -34,7 +34,8 @@ def decode_admission(value: Mapping[str, Any]) -> Admission:
     objects = tuple(
         AdmittedObject(
             ObjectFacts(
-                o["bucket"], o["key"], o["size"], o["etag"], datetime.fromisoformat(o["last_modified"]), o["version_id"],
+                o["bucket"], o["key"], o["size"], o["etag"], datetime.fromisoformat(o["last_modified"]),
+                o["version_id"],
                 datetime.fromisoformat(o["expires_at"]) if o["expires_at"] else None,
             ),
             o["sha256"], o["from_landing"],

@@ -120,10 +120,17 @@ def encode_verdict(verdict: Verdict) -> dict[str, Any]:
 def decode_verdict(value: Mapping[str, Any]) -> Verdict:
     """The verdict that `encode_verdict` wrote."""
     sides = {
-        name: Side(decode(value[name]["value"]), decode_source(value[name]["source"])) for name in ("expected", "observed")
+        name: Side(decode(value[name]["value"]), decode_source(value[name]["source"]))
+        for name in ("expected", "observed")
     }
     return Verdict(
-        value["check"], value["phase"], value["status"], sides["expected"], sides["observed"], value["code"], value["text"]
+        value["check"],
+        value["phase"],
+        value["status"],
+        sides["expected"],
+        sides["observed"],
+        value["code"],
+        value["text"],
     )
 
 

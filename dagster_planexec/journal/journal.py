@@ -132,7 +132,14 @@ class Journal:
     # -- attempts ------------------------------------------------------------------------------------------------
 
     def open_attempt(
-        self, *, task: str, version: str, period: str, inputs_digest: str, admission: Mapping[str, Any], anew: bool = False
+        self,
+        *,
+        task: str,
+        version: str,
+        period: str,
+        inputs_digest: str,
+        admission: Mapping[str, Any],
+        anew: bool = False,
     ) -> tuple[Attempt, bool]:
         """The attempt for these admitted inputs, and whether it was opened just now.
 
@@ -149,7 +156,13 @@ class Journal:
         raise PlanexecError("LEASE_BUSY", f"{task} {period} is being opened by too many runs at once")
 
     def _insert_attempt(
-        self, newest: Attempt | None, task: str, version: str, period: str, inputs_digest: str, admission: Mapping[str, Any]
+        self,
+        newest: Attempt | None,
+        task: str,
+        version: str,
+        period: str,
+        inputs_digest: str,
+        admission: Mapping[str, Any],
     ) -> Attempt | None:
         attempt_id = f"att_{secrets.token_hex(6)}"
         with self._engine.begin() as db:
@@ -164,8 +177,16 @@ class Journal:
             try:
                 db.execute(
                     sa.insert(t.attempts).values(
-                        id=attempt_id, task=task, task_version=version, period=period, inputs_digest=inputs_digest,
-                        admission=dumps(admission), revision=0, status="open", opened_at=_now(), opened_seq=seq,
+                        id=attempt_id,
+                        task=task,
+                        task_version=version,
+                        period=period,
+                        inputs_digest=inputs_digest,
+                        admission=dumps(admission),
+                        revision=0,
+                        status="open",
+                        opened_at=_now(),
+                        opened_seq=seq,
                     )
                 )
             except sa.exc.IntegrityError:
@@ -182,7 +203,7 @@ class Journal:
         return opened
 
     def readmit(self, attempt_id: str, admission: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Replace the admission record of an attempt that is continued; its content is the same, its ETags may not be."""
+        """Replace the record of an attempt that is continued: the same content, perhaps under other ETags."""
         with self._engine.begin() as db:
             db.execute(sa.update(t.attempts).where(t.attempts.c.id == attempt_id).values(admission=dumps(admission)))
         return admission
@@ -254,7 +275,11 @@ class Journal:
                 sa.insert(t.events),
                 [
                     {
-                        "attempt": attempt_id, "at": now, "kind": event.kind, "step": event.step, "run_id": run_id,
+                        "attempt": attempt_id,
+                        "at": now,
+                        "kind": event.kind,
+                        "step": event.step,
+                        "run_id": run_id,
                         "payload": _payload(event),
                     }
                     for event in batch
@@ -278,7 +303,8 @@ class Journal:
         with self._reader.connect() as db:
             rows = db.execute(query).mappings().all()
         return tuple(
-            Event(r["seq"], r["attempt"], r["at"], r["kind"], r["step"], r["run_id"], json.loads(r["payload"])) for r in rows
+            Event(r["seq"], r["attempt"], r["at"], r["kind"], r["step"], r["run_id"], json.loads(r["payload"]))
+            for r in rows
         )
 
 
@@ -291,12 +317,20 @@ def _payload(event: NewEvent) -> str:
     return text if len(text) <= LARGEST_PAYLOAD else dumps({"left_out": f"{len(text)} characters"})
 
 
-def _attempt(row: Mapping[str, Any]) -> Attempt:
+def _attempt(row: sa.RowMapping) -> Attempt:
     return Attempt(
-        id=row["id"], task=row["task"], task_version=row["task_version"], period=row["period"],
-        inputs_digest=row["inputs_digest"], admission=json.loads(row["admission"]), plan_digest=row["plan_digest"],
-        revision=row["revision"], provenance=json.loads(row["provenance"] or "{}"), status=row["status"],
-        code=row["code"], opened_at=row["opened_at"],
+        id=row["id"],
+        task=row["task"],
+        task_version=row["task_version"],
+        period=row["period"],
+        inputs_digest=row["inputs_digest"],
+        admission=json.loads(row["admission"]),
+        plan_digest=row["plan_digest"],
+        revision=row["revision"],
+        provenance=json.loads(row["provenance"] or "{}"),
+        status=row["status"],
+        code=row["code"],
+        opened_at=row["opened_at"],
     )
 
 

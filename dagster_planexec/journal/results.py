@@ -53,15 +53,23 @@ def identity_of(tool: str, args: Mapping[str, Any], inputs: Mapping[str, str]) -
 def save_done(journal: Journal, attempt_id: str, done: DoneStep) -> None:
     """Remember a done step."""
     body = {
-        "args": done.args, "result": done.result, "seal": encode_observation(done.seal),
+        "args": done.args,
+        "result": done.result,
+        "seal": encode_observation(done.seal),
         "witnessed": [encode_observation(seen) for seen in done.witnessed],
         "verdicts": [encode_verdict(verdict) for verdict in done.verdicts],
-        "tries": done.tries, "duration_ms": int(done.duration_s * 1000),
+        "tries": done.tries,
+        "duration_ms": int(done.duration_s * 1000),
     }
     with journal.engine.begin() as db:
         db.execute(
             sa.insert(t.results).values(
-                attempt=attempt_id, identity=done.identity, step=done.step, tool=done.tool, run_id=done.run_id, body=dumps(body)
+                attempt=attempt_id,
+                identity=done.identity,
+                step=done.step,
+                tool=done.tool,
+                run_id=done.run_id,
+                body=dumps(body),
             )
         )
 
@@ -69,9 +77,17 @@ def save_done(journal: Journal, attempt_id: str, done: DoneStep) -> None:
 def _done(row: Mapping[str, Any]) -> DoneStep:
     body = json.loads(row["body"])
     return DoneStep(
-        row["identity"], row["step"], row["tool"], row["run_id"], body["args"], body["result"],
-        decode_observation(body["seal"]), tuple(decode_observation(seen) for seen in body["witnessed"]),
-        tuple(decode_verdict(verdict) for verdict in body["verdicts"]), body["tries"], body["duration_ms"] / 1000,
+        row["identity"],
+        row["step"],
+        row["tool"],
+        row["run_id"],
+        body["args"],
+        body["result"],
+        decode_observation(body["seal"]),
+        tuple(decode_observation(seen) for seen in body["witnessed"]),
+        tuple(decode_verdict(verdict) for verdict in body["verdicts"]),
+        body["tries"],
+        body["duration_ms"] / 1000,
     )
 
 
@@ -82,9 +98,7 @@ def find_done(journal: Journal, attempt_id: str, identity: str) -> DoneStep | No
 
 def done_in_run(journal: Journal, attempt_id: str, run_id: str, step: str) -> DoneStep | None:
     """What a step of this very run left, if it is done or reused. A step of an earlier run does not count."""
-    return _newest(
-        journal, t.results.c.attempt == attempt_id, t.results.c.run_id == run_id, t.results.c.step == step
-    )
+    return _newest(journal, t.results.c.attempt == attempt_id, t.results.c.run_id == run_id, t.results.c.step == step)
 
 
 def _newest(journal: Journal, *where: sa.ColumnElement[bool]) -> DoneStep | None:
@@ -105,14 +119,22 @@ def save_landing(journal: Journal, *, task: str, period: str, attempt_id: str, a
     """Remember that a copy of an object was landed for a month."""
     facts = admitted.facts
     body = {
-        "size": facts.size, "etag": facts.etag, "version_id": facts.version_id,
+        "size": facts.size,
+        "etag": facts.etag,
+        "version_id": facts.version_id,
         "last_modified": facts.last_modified.isoformat(),
     }
     with journal.engine.begin() as db:
         db.execute(
             sa.insert(t.landings).values(
-                task=task, period=period, bucket=facts.bucket, object_key=facts.key, sha256=admitted.sha256,
-                attempt=attempt_id, object=dumps(body), landed_at=datetime.now(UTC).isoformat(),
+                task=task,
+                period=period,
+                bucket=facts.bucket,
+                object_key=facts.key,
+                sha256=admitted.sha256,
+                attempt=attempt_id,
+                object=dumps(body),
+                landed_at=datetime.now(UTC).isoformat(),
             )
         )
 
@@ -120,15 +142,21 @@ def save_landing(journal: Journal, *, task: str, period: str, attempt_id: str, a
 def landed_for(journal: Journal, task: str, period: str) -> dict[tuple[str, str], list[AdmittedObject]]:
     """What was landed for a month: (bucket, key) to its versions, newest first, each digest once."""
     query = (
-        sa.select(t.landings).where(t.landings.c.task == task, t.landings.c.period == period).order_by(t.landings.c.seq.desc())
+        sa.select(t.landings)
+        .where(t.landings.c.task == task, t.landings.c.period == period)
+        .order_by(t.landings.c.seq.desc())
     )
     out: dict[tuple[str, str], list[AdmittedObject]] = {}
     with journal.reader.connect() as db:
         for row in db.execute(query).mappings():
             body = json.loads(row["object"])
             facts = ObjectFacts(
-                row["bucket"], row["object_key"], body["size"], body["etag"],
-                datetime.fromisoformat(body["last_modified"]), body["version_id"],
+                row["bucket"],
+                row["object_key"],
+                body["size"],
+                body["etag"],
+                datetime.fromisoformat(body["last_modified"]),
+                body["version_id"],
             )
             versions = out.setdefault((facts.bucket, facts.key), [])
             if row["sha256"] not in {version.sha256 for version in versions}:
@@ -153,21 +181,37 @@ class HoldRecord:
 
 
 def open_hold(
-    journal: Journal, *, attempt_id: str, task: str, period: str, step: str, code: str, plan_digest: str, facts: Mapping[str, Any]
+    journal: Journal,
+    *,
+    attempt_id: str,
+    task: str,
+    period: str,
+    step: str,
+    code: str,
+    plan_digest: str,
+    facts: Mapping[str, Any],
 ) -> HoldRecord:
     """The one open hold of the month: the same question asked again is the same hold, another one supersedes it."""
     with journal.engine.begin() as db:
-        found = db.execute(
-            sa.select(t.holds).where(t.holds.c.task == task, t.holds.c.period == period, t.holds.c.state == "open")
-        ).mappings().first()
+        found = (
+            db.execute(
+                sa.select(t.holds).where(t.holds.c.task == task, t.holds.c.period == period, t.holds.c.state == "open")
+            )
+            .mappings()
+            .first()
+        )
         asked = {"attempt": attempt_id, "step": step, "code": code, "plan_digest": plan_digest, "body": dumps(facts)}
         if found is not None and all(found[name] == value for name, value in asked.items()):
-            return _hold(found)
+            return _hold(dict(found))
         if found is not None:
             db.execute(sa.update(t.holds).where(t.holds.c.id == found["id"]).values(state="superseded"))
         row = {
-            "id": f"hold_{secrets.token_hex(6)}", "task": task, "period": period, "state": "open",
-            "opened_at": datetime.now(UTC).isoformat(), **asked,
+            "id": f"hold_{secrets.token_hex(6)}",
+            "task": task,
+            "period": period,
+            "state": "open",
+            "opened_at": datetime.now(UTC).isoformat(),
+            **asked,
         }
         db.execute(sa.insert(t.holds).values(**row))
     return _hold(row)
@@ -177,11 +221,19 @@ def hold(journal: Journal, hold_id: str) -> HoldRecord | None:
     """The hold of that id, or None."""
     with journal.reader.connect() as db:
         row = db.execute(sa.select(t.holds).where(t.holds.c.id == hold_id)).mappings().first()
-    return _hold(row) if row else None
+    return _hold(dict(row)) if row else None
 
 
 def _hold(row: Mapping[str, Any]) -> HoldRecord:
     return HoldRecord(
-        row["id"], row["attempt"], row["task"], row["period"], row["step"], row["code"], row["plan_digest"],
-        json.loads(row["body"]), row["state"], row["opened_at"],
+        row["id"],
+        row["attempt"],
+        row["task"],
+        row["period"],
+        row["step"],
+        row["code"],
+        row["plan_digest"],
+        json.loads(row["body"]),
+        row["state"],
+        row["opened_at"],
     )

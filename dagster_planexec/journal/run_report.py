@@ -51,7 +51,8 @@ class StepEntry:
             "tries": self.tries, "duration_s": round(self.duration_s, 3),
             "checks": [
                 {
-                    "check": v.check, "phase": "post" if v.phase == "post" else "pre", "verdict": v.status, "code": v.code,
+                    "check": v.check, "phase": "post" if v.phase == "post" else "pre", "verdict": v.status,
+                    "code": v.code,
                     "text": v.text,
                     "expected": {"value": plain(v.expected.value), "source": str(v.expected.source)},
                     "observed": {"value": plain(v.observed.value), "source": str(v.observed.source)},
@@ -94,7 +95,9 @@ class RunReport:
 
     def of_plan(self, plan: Plan, digest: str, revision: int) -> RunReport:
         """With the plan; its steps are not run yet."""
-        waiting = tuple(StepEntry(s.id, s.tool, "not-run", None, "the plan was rejected", 0, 0.0, ()) for s in plan.steps)
+        waiting = tuple(
+            StepEntry(s.id, s.tool, "not-run", None, "the plan was rejected", 0, 0.0, ()) for s in plan.steps
+        )
         return replace(self, plan=plan, plan_digest=digest, revision=revision, steps=waiting)
 
     def with_findings(self, findings: Sequence[Mapping[str, Any]]) -> RunReport:
@@ -166,7 +169,13 @@ def reconciliation_of(report: RunReport) -> dict[str, Any]:
 
 def credits_of(report: RunReport) -> dict[str, Any]:
     """What is issued and what is held for the period, as this run found or left it."""
-    out: dict[str, Any] = {"issued_count": 0, "issued_amount": "0.00", "held_count": 0, "held_amount": "0.00", "hold_id": None}
+    out: dict[str, Any] = {
+        "issued_count": 0,
+        "issued_amount": "0.00",
+        "held_count": 0,
+        "held_amount": "0.00",
+        "hold_id": None,
+    }
     for step in report.steps:
         if "issued_count" in step.facts and step.outcome in {"done", "reused"}:
             out |= {"issued_count": step.facts["issued_count"], "issued_amount": step.facts["issued_amount"]}
@@ -181,7 +190,9 @@ def close_steps(journal: Journal, attempt: str, run_id: str, plan: Plan) -> None
     """Journal every step that has no end yet as not-run, with why: Dagster skips what depends on a failed step."""
     ended = {event.step for event in journal.events(attempt, run_id=run_id, kinds=["step-ended"])}
     stops = journal.events(attempt, run_id=run_id, kinds=["stopped"])
-    held = [e.step for e in journal.events(attempt, run_id=run_id, kinds=["step-ended"]) if e.payload["state"] == "held"]
+    held = [
+        e.step for e in journal.events(attempt, run_id=run_id, kinds=["step-ended"]) if e.payload["state"] == "held"
+    ]
     if stops:
         because = f"the run stopped at {stops[0].step}: {stops[0].payload['code']}"
     elif held:
@@ -218,7 +229,8 @@ def read_steps(journal: Journal, attempt: str, run_id: str, plan: Plan) -> tuple
 def save_report(journal: Journal, task_run_id: str, report: RunReport) -> None:
     """Keep the document of a task run; running it again under the same id replaces it."""
     row = {
-        "task": report.task.name, "period": report.period.text, "attempt": report.attempt, "body": dumps(report.as_json())
+        "task": report.task.name, "period": report.period.text, "attempt": report.attempt,
+        "body": dumps(report.as_json()),
     }  # fmt: skip
     with journal.engine.begin() as db:
         db.execute(sa.delete(t.reports).where(t.reports.c.task_run_id == task_run_id))

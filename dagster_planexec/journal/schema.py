@@ -12,7 +12,8 @@ from dagster_planexec.errors import PlanexecError
 metadata = sa.MetaData()
 
 plans = sa.Table(
-    "planexec_plans", metadata,
+    "planexec_plans",
+    metadata,
     sa.Column("digest", sa.String(64), primary_key=True),
     sa.Column("semantic_digest", sa.String(64), nullable=False),
     sa.Column("body", sa.LargeBinary, nullable=False),
@@ -20,7 +21,8 @@ plans = sa.Table(
 )
 
 attempts = sa.Table(
-    "planexec_attempts", metadata,
+    "planexec_attempts",
+    metadata,
     sa.Column("id", sa.String(40), primary_key=True),
     sa.Column("task", sa.String(200), nullable=False),
     sa.Column("task_version", sa.String(60), nullable=False),
@@ -40,7 +42,8 @@ attempts = sa.Table(
 )
 
 events = sa.Table(
-    "planexec_events", metadata,
+    "planexec_events",
+    metadata,
     sa.Column("seq", sa.Integer, primary_key=True, autoincrement=True),
     sa.Column("attempt", sa.String(40), nullable=False),
     sa.Column("at", sa.String(40), nullable=False),
@@ -52,7 +55,8 @@ events = sa.Table(
 )
 
 results = sa.Table(
-    "planexec_results", metadata,
+    "planexec_results",
+    metadata,
     sa.Column("seq", sa.Integer, primary_key=True, autoincrement=True),
     sa.Column("attempt", sa.String(40), nullable=False),
     sa.Column("identity", sa.String(64), nullable=False),
@@ -64,7 +68,8 @@ results = sa.Table(
 )
 
 landings = sa.Table(
-    "planexec_landings", metadata,
+    "planexec_landings",
+    metadata,
     sa.Column("seq", sa.Integer, primary_key=True, autoincrement=True),
     sa.Column("task", sa.String(200), nullable=False),
     sa.Column("period", sa.String(20), nullable=False),
@@ -78,7 +83,8 @@ landings = sa.Table(
 )
 
 holds = sa.Table(
-    "planexec_holds", metadata,
+    "planexec_holds",
+    metadata,
     sa.Column("id", sa.String(40), primary_key=True),
     sa.Column("attempt", sa.String(40), nullable=False),
     sa.Column("task", sa.String(200), nullable=False),
@@ -92,7 +98,8 @@ holds = sa.Table(
 )
 
 reports = sa.Table(
-    "planexec_reports", metadata,
+    "planexec_reports",
+    metadata,
     sa.Column("seq", sa.Integer, primary_key=True, autoincrement=True),
     sa.Column("task_run_id", sa.String(60), nullable=False, unique=True),
     sa.Column("task", sa.String(200), nullable=False),
@@ -102,7 +109,8 @@ reports = sa.Table(
 )
 
 arrivals = sa.Table(
-    "planexec_arrivals", metadata,
+    "planexec_arrivals",
+    metadata,
     sa.Column("task", sa.String(200), primary_key=True),
     sa.Column("bucket", sa.String(200), primary_key=True),
     sa.Column("object_key", sa.String(1024), primary_key=True),
@@ -141,7 +149,9 @@ def journal_url(name: str) -> str:
             pass
     except OSError as error:
         raise PlanexecError(
-            "HOME_UNWRITABLE", f"the journal {path.name} cannot be written: {error.strerror}", hint="choose another home"
+            "HOME_UNWRITABLE",
+            f"the journal {path.name} cannot be written: {error.strerror}",
+            hint="choose another home",
         ) from error
     return f"sqlite:///{path}"
 

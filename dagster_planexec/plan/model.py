@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from dagster_planexec.errors import PlanexecError
 
-Json: TypeAlias = "str | int | bool | None | list[Json] | dict[str, Json]"
+Json: TypeAlias = "str | int | bool | list[Json] | dict[str, Json] | None"
 """Plain data without floats: a plan that needs a fraction writes it as a decimal string."""
 
 MAX_PLAN_BYTES = 1_000_000
@@ -131,7 +131,7 @@ def parse_plan(raw: bytes | str) -> Plan:
 _HINT = "a plan is one JSON object with task, period, intent, expects and steps; see README.md, 'The plan'"
 
 
-def _no_float(text: str) -> Any:
+def _no_float(text: str) -> Any:  # noqa: ANN401 - never returns
     msg = f"the number {text[:20]} is not an integer; write amounts as decimal strings"
     raise ValueError(msg)
 

@@ -55,9 +55,8 @@ def _bind(value: Any, period: Period) -> Any:  # noqa: ANN401 - any JSON
         if set(value) == {"param"}:
             name = value["param"]
             if name not in PARAMETERS:
-                raise PlanexecError(
-                    "PLAN_REJECTED", f"unknown parameter {str(name)[:40]!r}", hint=f"parameters are {', '.join(PARAMETERS)}"
-                )
+                known = ", ".join(PARAMETERS)
+                raise PlanexecError("PLAN_REJECTED", f"unknown parameter {str(name)[:40]!r}", hint=f"there are {known}")
             return getattr(period, "text" if name == "period" else "compact")
         return {key: _bind(child, period) for key, child in value.items()}
     if isinstance(value, list):

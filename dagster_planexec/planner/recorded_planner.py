@@ -36,21 +36,25 @@ class RecordedPlanner(Planner):
 
     def propose(self, request: PlanRequest) -> Proposal:
         """The recorded answer for this period, or PLAN_REJECTED if it was recorded for another task or contract."""
+        name = self._path.name
         try:
             recording = read_recording(self._path)
-            author = f"{recording['author']} (recording {self._path.name})"
-            wanted = contract_version(request)
-            if (recording["task"], recording["contract_version"]) != (request.task.name, wanted):
-                raise PlanexecError(
-                    "PLAN_REJECTED",
-                    f"{self._path.name} was recorded for task {recording['task']!r} with contracts "
-                    f"{recording['contract_version']!r}; this is {request.task.name!r} with {wanted!r}",
-                    hint="record a new answer: the old one was written for another contract",
-                )
+            _expect_same_contract(recording, request, name)
             plan = fill(recording["answer"], request.period)
         except PlanexecError as error:
-            return Proposal(None, self.name, str(self._path.name), model_called=False, code=error.code, message=error.message)
-        return Proposal(plan, self.name, author, model_called=False)
+            return Proposal(None, self.name, name, model_called=False, code=error.code, message=error.message)
+        return Proposal(plan, self.name, f"{recording['author']} (recording {name})", model_called=False)
+
+
+def _expect_same_contract(recording: dict[str, Any], request: PlanRequest, name: str) -> None:
+    wanted = contract_version(request)
+    if (recording["task"], recording["contract_version"]) != (request.task.name, wanted):
+        raise PlanexecError(
+            "PLAN_REJECTED",
+            f"{name} was recorded for task {recording['task']!r} with contracts "
+            f"{recording['contract_version']!r}; this is {request.task.name!r} with {wanted!r}",
+            hint="record a new answer: the old one was written for another contract",
+        )
 
 
 def read_recording(path: Path) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from dagster_planexec.errors import PortError
 from dagster_planexec.resources.duckdb_cells import Cell, cell, literal, sql_type
-from dagster_planexec.world.delimited import SHOWN, Record, codec_of, header_of, records, shown, text_of, undecoded
+from dagster_planexec.world.delimited import SHOWN, Record, codec_of, header_record, records, shown, text_of, undecoded
 from dagster_planexec.world.ingest import IngestReport, TextFormat, TextIngest
 
 if TYPE_CHECKING:
@@ -32,8 +32,9 @@ _REJECT_COLUMNS = ("source", "line", "column", "value", "reason")
 _CHUNK = 1 << 20
 _LONGEST = 2_000_000
 """Bytes of a record at most."""
-_BUFFER = 8_000_000
-"""Bytes that DuckDB reads at a time and per thread. Its own 32 MB do not fit under a small memory cap."""
+_BUFFER, _SMALL_BUFFER = 32_000_000, 8_000_000
+"""Bytes that DuckDB reads at a time and per thread; the small ones are slower, and fit under a small memory cap."""
+_SMALL_CAP = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,8 @@ class _File:
     path: Path
     form: TextFormat
     header: tuple[str, ...]
+    blank_lines: int
+    """Lines with nothing on them above the header; to DuckDB the first line is the header, whatever it holds."""
     cells: tuple[Cell, ...]
 
 
@@ -77,14 +80,14 @@ def _load_straight(
 ) -> IngestReport:
     import duckdb  # noqa: PLC0415 - heavy, and only needed here
 
-    rows = 0
+    rows, buffer = 0, _buffer(connection)
     with _replacing(connection, request):
         for number, file in enumerate(files):
             try:
                 path, form = _readable(file, scratch / f"straight-{number}")
                 names = [f"f{index}" for index in range(len(file.header))]
                 values = ", ".join(f"{_must(c)} as {_quoted(c.column.name)}" for c in file.cells)
-                query = f"select {values} from {_reader(form, names)}"
+                query = f"select {values} from {_reader(form, names, skip=file.blank_lines, buffer=buffer)}"
                 rows += _inserted(connection, request, query, path)
             except (duckdb.InvalidInputException, UnicodeDecodeError) as error:
                 raise _FaultError(str(error)) from error
@@ -121,14 +124,14 @@ def _load_by_record(
                     f"{file.path.name} cannot be read: {' '.join(str(error).split())[:300]}",
                     hint="look at the line; a cell of more than 2 MB is the usual cause",
                 ) from error
-        counts, first = _summary(connection, request)
-    if not counts and fault.startswith(_REFUSED):
+        counts, first, code = _summary(connection, request)
+    if not counts and _REFUSED in fault:
         raise PortError("INTERNAL", f"a cell was refused ({fault[:200]}), but no reject was found")
-    return IngestReport(rows, counts, first)
+    return IngestReport(rows, counts, first, code)
 
 
 def _divide(file: _File, whole: Path, broken: Path) -> None:
-    """Write every record again, with its line: those that have the header's fields to one file, all others to another."""
+    """Write every record again, with its line: those of the header's width to one file, all others to another."""
     width = len(file.header)
     found = records(file.path, file.form, errors="surrogateescape")
     next(found)
@@ -175,8 +178,8 @@ def _keep_rejects(connection: duckdb.DuckDBPyConnection, request: TextIngest, qu
     connection.execute(f"insert into {_table(request.rejects)} {query}", [str(path)])
 
 
-def _summary(connection: duckdb.DuckDBPyConnection, request: TextIngest) -> tuple[dict[str, int], str]:
-    """Rejected rows by the code of their first reject, and the first reject in words."""
+def _summary(connection: duckdb.DuckDBPyConnection, request: TextIngest) -> tuple[dict[str, int], str, str]:
+    """Rejected rows by the code of their first reject; the first of all in words, and its code."""
     table = _table(request.rejects)
     by_row = connection.execute(
         f"select reason, count(*) from (select source, line, arg_min(reason, n) as reason from "
@@ -190,11 +193,11 @@ def _summary(connection: duckdb.DuckDBPyConnection, request: TextIngest) -> tupl
         f"order by case source {order} end, line, rowid limit 1"
     ).fetchone()
     if row is None:
-        return {}, ""
+        return {}, "", ""
     source, line, column, value, reason = row
     cell_text = "an empty cell" if value is None else shown(value)
     where = column if reason == "RAGGED_ROW" else f"column {column!r}"
-    return counts, f"{source} line {line}, {where}: {cell_text} ({reason})"
+    return counts, f"{source} line {line}, {where}: {cell_text} ({reason})", reason
 
 
 @contextmanager
@@ -232,15 +235,22 @@ def _must(c: Cell) -> str:
     return f"coalesce({c.value}, {refusal})"
 
 
-def _reader(form: TextFormat, names: Sequence[str]) -> str:
+def _reader(form: TextFormat, names: Sequence[str], *, skip: int = 0, buffer: int = _SMALL_BUFFER) -> str:
     """DuckDB's reader with everything declared: nothing is sniffed, nothing is typed, nothing is skipped."""
     columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in names)
     return (
-        f"read_csv(?, auto_detect=false, header=true, columns={{{columns}}}, delim={literal(form.delimiter)}, "
+        f"read_csv(?, auto_detect=false, header=true, skip={skip}, columns={{{columns}}}, "
+        f"delim={literal(form.delimiter)}, "
         f"quote={literal(form.quote)}, escape={literal(form.quote)}, nullstr='', allow_quoted_nulls=true, comment='', "
-        f"strict_mode=true, null_padding=false, ignore_errors=false, max_line_size={_LONGEST}, buffer_size={_BUFFER}, "
+        f"strict_mode=true, null_padding=false, ignore_errors=false, max_line_size={_LONGEST}, buffer_size={buffer}, "
         f"compression={literal(form.compression)})"
     )
+
+
+def _buffer(connection: duckdb.DuckDBPyConnection) -> int:
+    """How much to read at a time, under this connection's memory cap."""
+    row = connection.execute("select parse_formatted_bytes(current_setting('memory_limit'))").fetchone()
+    return _SMALL_BUFFER if row is None or int(row[0]) < _SMALL_CAP else _BUFFER
 
 
 def _readable(file: _File, scratch: Path) -> tuple[Path, TextFormat]:
@@ -267,10 +277,10 @@ def _readable(file: _File, scratch: Path) -> tuple[Path, TextFormat]:
 
 
 def _file(path: Path, request: TextIngest) -> _File:
-    header = header_of(path, request.format)
-    if not header:
+    first = header_record(path, request.format)
+    if first is None:
         raise PortError("EMPTY_EXTRACT", f"{path.name} has not even a header", hint="ask the vendor for the data")
-    trimmed = [name.strip() for name in header]
+    trimmed = [name.strip() for name in first.fields]
     if twice := [name for name, count in Counter(trimmed).items() if count > 1]:
         raise _twice(path, f"{trimmed.count(twice[0])} columns named {shown(twice[0])}")
     cells = []
@@ -292,7 +302,7 @@ def _file(path: Path, request: TextIngest) -> _File:
             cells.append(Cell(column, absent, absent, None))
         else:
             cells.append(cell(column, f"f{index}"))
-    return _File(path, request.format, header, tuple(cells))
+    return _File(path, request.format, tuple(first.fields), first.line - 1, tuple(cells))
 
 
 def _twice(path: Path, what: str) -> PortError:

@@ -10,6 +10,7 @@ from dagster_planexec.checks.load.contract_of import contract_of, format_of
 from dagster_planexec.contract.file_contract import FileContract
 from dagster_planexec.contract.outcome import Done, Failed, Outcome
 from dagster_planexec.contract.tool import LandedDigest, Model, TableName, Tool, ToolCall, ToolContract
+from dagster_planexec.errors import PlanexecError
 from dagster_planexec.world.delimited import header_of
 from dagster_planexec.world.ingest import IngestReport, TextColumn, TextIngest
 from dagster_planexec.world.probe import Probe
@@ -39,11 +40,14 @@ class WarehouseLoad(Tool):
 
     def call(self, args: LoadArgs, call: ToolCall) -> Outcome:
         """Read the headers, then load everything in one transaction."""
-        contract = contract_of(call.task, args)
+        try:
+            contract = contract_of(call.task, args)
+            formats = {format_of(contract, call.admission, sha256) for sha256 in args.sources}
+        except PlanexecError as error:
+            return Failed(error.code, error.message)
         repeated = sorted({sha256[:12] for sha256 in args.sources if args.sources.count(sha256) > 1})
         if repeated:
             return Failed("VALIDATION_ERROR", f"the landed copy {repeated[0]!r} would be loaded twice")
-        formats = {format_of(contract, call.admission, sha256) for sha256 in args.sources}
         if len(formats) > 1:
             text = "the files differ in compression; one load reads files of one format"
             return Failed("VALIDATION_ERROR", text, {"formats": len(formats)})
@@ -115,8 +119,7 @@ def _columns(contract: FileContract, headers: tuple[tuple[str, ...], ...]) -> tu
 
 
 def _refused(report: IngestReport, rejects: str) -> Failed:
-    code = report.first_reject.rpartition("(")[2].rstrip(")")
     total = sum(report.rejects.values())
     counts = ", ".join(f"{count} {reason}" for reason, count in sorted(report.rejects.items()))
     text = f"{total} rows were refused ({counts}); the first: {report.first_reject}; all of them are in {rejects}"
-    return Failed(code if code in report.rejects else min(report.rejects), text, dict(report.rejects))
+    return Failed(report.first_code, text, dict(report.rejects))

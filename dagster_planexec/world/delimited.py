@@ -125,21 +125,24 @@ def records(
             ) from error
 
 
-def header_of(path: Path, form: TextFormat) -> tuple[str, ...]:
-    """The header as the file has it, untrimmed; empty for a file without a record. Raises as `records`."""
+def header_record(path: Path, form: TextFormat) -> Record | None:
+    """The first record as the file has it, or None if there is none. Raises as `records`."""
     # Decoding runs ahead of the first record: bytes further down are not the header's fault.
     with closing(records(path, form, errors="surrogateescape")) as found:
         first = next(found, None)
-    if first is None:
-        return ()
-    for name in first.fields:
-        if undecoded(name):
-            raise PortError(
-                "BAD_ENCODING",
-                f"{path.name}: the header does not decode as {form.encoding}, which its contract declares",
-                hint="declare the encoding the file really has",
-            )
-    return tuple(first.fields)
+    if first is not None and any(undecoded(name) for name in first.fields):
+        raise PortError(
+            "BAD_ENCODING",
+            f"{path.name}: the header does not decode as {form.encoding}, which its contract declares",
+            hint="declare the encoding the file really has",
+        )
+    return first
+
+
+def header_of(path: Path, form: TextFormat) -> tuple[str, ...]:
+    """The names in the header, untrimmed; none for a file without a record. Raises as `records`."""
+    first = header_record(path, form)
+    return tuple(first.fields) if first else ()
 
 
 def undecoded(text: str) -> bool:

@@ -42,7 +42,6 @@ class TextColumn:
     aliases: tuple[str, ...] = ()
     """Further headers under which another file of the same request may carry it; compared after trimming."""
 
-
     @property
     def sql_type(self) -> str:
         """The type of the table's column, as the catalogues of DuckDB and most others write it."""
@@ -84,3 +83,5 @@ class IngestReport:
     """Rejected rows by reason code (`BAD_DATE`, `SCALE_OVERFLOW`, ...)."""
     first_reject: str = ""
     """The first reject in words: line, column, bounded value, reason."""
+    first_code: str = ""
+    """Its code: what the load ends with."""

@@ -1,4 +1,4 @@
-"""The ports: the few ways in which this project touches the world, each small enough to be written for another system."""
+"""The ports: the few ways in which this project touches the world, each small enough to be written anew."""
 
 from __future__ import annotations
 

@@ -5,26 +5,9 @@ from __future__ import annotations
 import dagster as dg
 import pytest
 
-from assets.demo.local_s3 import LocalS3
-from assets.demo.world import DemoWorld
 from assets.vendor_reconciliation.binding import VENDOR_RECONCILIATION
 from dagster_planexec.compiler.binding import work_of
-from tests.support.flagship import world_of
-
-
-@pytest.fixture(scope="session")
-def endpoint():
-    """A real S3 server."""
-    with LocalS3() as s3:
-        yield s3.endpoint
-
-
-@pytest.fixture(scope="session")
-def seeded(tmp_path_factory, endpoint):
-    """A home that is seeded once and copied for every test."""
-    home = tmp_path_factory.mktemp("seeded")
-    DemoWorld(home, endpoint).seed()
-    return home
+from tests.support.flagship import endpoint, seeded, world_of  # noqa: F401 - fixtures
 
 
 @pytest.fixture

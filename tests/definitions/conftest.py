@@ -7,24 +7,7 @@ from contextlib import contextmanager
 import dagster as dg
 import pytest
 
-from assets.demo.local_s3 import LocalS3
-from assets.demo.world import DemoWorld
-from tests.support.flagship import materialise, world_of
-
-
-@pytest.fixture(scope="session")
-def endpoint():
-    """A real S3 server."""
-    with LocalS3() as s3:
-        yield s3.endpoint
-
-
-@pytest.fixture(scope="session")
-def seeded(tmp_path_factory, endpoint):
-    """A home that is seeded once and copied for every month."""
-    home = tmp_path_factory.mktemp("seeded")
-    DemoWorld(home, endpoint).seed()
-    return home
+from tests.support.flagship import endpoint, materialise, seeded, world_of  # noqa: F401 - fixtures
 
 
 @pytest.fixture(scope="module")

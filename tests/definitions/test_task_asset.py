@@ -202,6 +202,14 @@ def test_rejected_month_shows_the_plan_and_starts_no_plan_run(rejected):
     assert metadata["code"] == "EMPTY_EXTRACT"
 
 
+def test_task_run_shows_how_all_periods_stand(stopped):
+    """One line per month, on the asset, whatever became of this one."""
+    seen = stopped.overview(stopped.task_run).metadata
+
+    assert f"| {SMALL} | stopped (OBJECT_GONE) |" in seen["months"].value
+    assert (seen["settled"].value, seen["not_settled"].value) == (0, 1)
+
+
 def test_second_run_reuses_and_issues_nothing_twice(month):
     """The same inputs continue the attempt: nothing is done again, and nothing is recorded twice."""
     with month() as first:

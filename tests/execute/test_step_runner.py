@@ -16,7 +16,6 @@ from dagster_planexec.execute.work import Run
 from dagster_planexec.journal.run_report import close_steps, read_steps
 from dagster_planexec.plan.model import Plan
 from dagster_planexec.recovery.decision import Retry, Stop
-
 from tests.support.bench import BenchMaker, CopyArgs
 
 
@@ -26,7 +25,12 @@ def plan_of(*steps: dict[str, Any]) -> Plan:
 
 
 MAKE = {"id": "make", "tool": "make", "args": {"target": "staging.a", "rows": 3}}
-COPY = {"id": "copy", "tool": "copy", "args": {"source": {"ref": "make.table"}, "target": "staging.b"}, "depends_on": ["make"]}
+COPY = {
+    "id": "copy",
+    "tool": "copy",
+    "args": {"source": {"ref": "make.table"}, "target": "staging.b"},
+    "depends_on": ["make"],
+}
 ASIDE = {"id": "aside", "tool": "make", "args": {"target": "staging.c", "rows": 3}}
 
 

@@ -99,7 +99,9 @@ def test_news_open_another_attempt_that_supersedes(journal: Journal, inputs: str
     assert journal.newest_attempt("t", "2026-03") == second
 
 
-def test_eight_runs_that_open_a_month_at_once_agree_on_one_attempt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_eight_runs_that_open_a_month_at_once_agree_on_one_attempt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whoever comes second continues what the first opened."""
     monkeypatch.setenv("PLANEXEC_HOME", str(tmp_path))
     barrier, seen = threading.Barrier(8), []

@@ -15,9 +15,13 @@ CALM = Situation(None, "postcondition", "read", idempotent=True, tries=1, max_tr
 FIRES = {
     "proceed_when_nothing_is_wrong": (CALM, Proceed),
     "stop_when_an_irreversible_outcome_is_unknown": (
-        replace(CALM, code="TIMEOUT", effect="irreversible", stage="call", call_may_have_happened=True), Stop),
+        replace(CALM, code="TIMEOUT", effect="irreversible", stage="call", call_may_have_happened=True),
+        Stop,
+    ),
     "hold_when_a_person_must_decide": (
-        replace(CALM, code="CAP_EXCEEDED", effect="irreversible", stage="precondition"), Hold),
+        replace(CALM, code="CAP_EXCEEDED", effect="irreversible", stage="precondition"),
+        Hold,
+    ),
     "stop_when_the_object_is_missing": (replace(CALM, code="OBJECT_GONE", stage="precondition"), Stop),
     "stop_when_tries_are_used_up": (replace(CALM, code="UNAVAILABLE", stage="call", tries=3), Stop),
     "retry_what_is_transient": (replace(CALM, code="UNAVAILABLE", stage="call"), Retry),

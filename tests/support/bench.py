@@ -19,7 +19,16 @@ from dagster_planexec.checks.check import BoundCheck, Check, Stated, equal
 from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.outcome import Done, Failed, Outcome
 from dagster_planexec.contract.task import Drop, Limits, Scope, Task
-from dagster_planexec.contract.tool import Admission, Effect, Model, TableName, Tool, ToolCall, ToolContract, ToolRegistry
+from dagster_planexec.contract.tool import (
+    Admission,
+    Effect,
+    Model,
+    TableName,
+    Tool,
+    ToolCall,
+    ToolContract,
+    ToolRegistry,
+)
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.execute.step_runner import run_step
 from dagster_planexec.execute.work import Run, StepReport, Work
@@ -87,12 +96,14 @@ class TableTool(Tool):
         self._calls.append(call.step)
         if self._fails is not None:
             return self._fails
-        query = f"select * from {args.source}" if isinstance(args, CopyArgs) else f"select i from range({args.rows}) t(i)"
+        query = (
+            f"select * from {args.source}" if isinstance(args, CopyArgs) else f"select i from range({args.rows}) t(i)"
+        )
         with call.ports.warehouse.session() as session:
             session.execute(f"create or replace table {args.target} as {query}")
         return Done(TableResult(table=args.target))
 
-    def seal(self, args: Any, result: Any, call: ToolCall) -> Probe:  # noqa: ARG002
+    def seal(self, args: Any, result: Any, call: ToolCall) -> Probe:
         """The table's fingerprint."""
         return FingerprintTable(result.table)
 
@@ -116,7 +127,7 @@ class OddProbe(Probe):
     def observe(self, ports: Ports) -> Observation:
         """Raise, hang, or answer nothing."""
         if self.kind == "raises":
-            raise RuntimeError("the probe broke")  # noqa: EM101
+            raise RuntimeError("the probe broke")
         if self.kind == "hangs":
             time.sleep(30)
         if self.kind == "absent":
@@ -196,7 +207,9 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[BenchMake
         with warehouse.session() as session:
             session.execute("create schema if not exists staging")
         work = Work(TASK, registry, ports, journal, CHECKS)
-        attempt, _ = journal.open_attempt(task="toy", version="1", period="2026-03", inputs_digest=str(next(number)), admission={})
+        attempt, _ = journal.open_attempt(
+            task="toy", version="1", period="2026-03", inputs_digest=str(next(number)), admission={}
+        )
         return Bench(work, attempt.id, calls)
 
     yield make

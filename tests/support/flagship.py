@@ -14,13 +14,28 @@ import pytest
 from dagster import DagsterEventType
 
 from assets.demo.faults import FAULTS
-from assets.demo.local_s3 import ACCESS_KEY, REGION, SECRET_KEY
+from assets.demo.local_s3 import ACCESS_KEY, REGION, SECRET_KEY, LocalS3
 from assets.demo.world import DemoWorld
 
 SMALL = "2026-02"
 """A month with 4,100 charges: as good as March, and quicker."""
 TASK = "vendor_reconciliation"
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": ACCESS_KEY, "AWS_SECRET_ACCESS_KEY": SECRET_KEY, "AWS_DEFAULT_REGION": REGION}
+
+
+@pytest.fixture(scope="session")
+def endpoint() -> Iterator[str]:
+    """A real S3 server."""
+    with LocalS3() as s3:
+        yield s3.endpoint
+
+
+@pytest.fixture(scope="session")
+def seeded(tmp_path_factory: pytest.TempPathFactory, endpoint: str) -> Path:
+    """A home that is seeded once and copied for every test."""
+    home = tmp_path_factory.mktemp("seeded")
+    DemoWorld(home, endpoint).seed()
+    return home
 
 
 @contextmanager
@@ -36,7 +51,8 @@ def world_of(
             patch.setenv(name, value)
         patch.delenv("PLANEXEC_DEMO_FAULT", raising=False)
         if fault is not None:
-            FAULTS[fault].apply(world) if FAULTS[fault].when == "before-plan" else None
+            if FAULTS[fault].when == "before-plan":
+                FAULTS[fault].apply(world)
             patch.setenv("PLANEXEC_DEMO_FAULT", fault)
             patch.setenv("PLANEXEC_DEMO_PERIOD", period)
         yield world
@@ -73,9 +89,17 @@ class Month:
         return {data.materialization.asset_key.to_user_string(): data.materialization for data in found}
 
     def observed(self, run: dg.DagsterRun | None) -> dict[str, dg.AssetObservation]:
-        """Asset to its observation."""
-        found = [e.asset_observation_data for e in self.events(run, DagsterEventType.ASSET_OBSERVATION)]
-        return {data.asset_observation.asset_key.to_user_string(): data.asset_observation for data in found}
+        """Asset to its observation for the partition."""
+        return {seen.asset_key.to_user_string(): seen for seen in self._observations(run) if seen.partition}
+
+    def overview(self, run: dg.DagsterRun | None) -> dg.AssetObservation:
+        """The observation about all periods."""
+        (found,) = [seen for seen in self._observations(run) if seen.partition is None]
+        return found
+
+    def _observations(self, run: dg.DagsterRun | None) -> list[dg.AssetObservation]:
+        found = self.events(run, DagsterEventType.ASSET_OBSERVATION)
+        return [event.asset_observation_data.asset_observation for event in found]
 
     def failure(self, run: dg.DagsterRun | None) -> tuple[str, dict[str, object]]:
         """Description and metadata of the one failed step of a run."""

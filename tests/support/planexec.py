@@ -1,4 +1,4 @@
-"""Calls the command line as a person would, in this process: the same verbs, the same documents, the same exit codes."""
+"""Calls the command line as a person would, in this process: the same verbs, documents and exit codes."""
 
 from __future__ import annotations
 
@@ -32,6 +32,6 @@ def planexec(*arguments: str | Path) -> Answer:
     return Answer(result.exit_code, json.loads(result.stdout), result.stderr)
 
 
-def step(document: Any, step_id: str) -> Any:  # noqa: ANN401 - a part of the document
+def step(document: Any, step_id: str) -> Any:
     """One step of a run's document."""
     return next(s for s in document["steps"] if s["id"] == step_id)

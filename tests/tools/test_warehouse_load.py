@@ -12,7 +12,7 @@ from dagster_planexec.checks.catalogue import BINDERS
 from dagster_planexec.contract.codes import CODES
 from dagster_planexec.contract.file_contract import Column
 from dagster_planexec.contract.outcome import Done, Failed
-from dagster_planexec.errors import PlanexecError, PortError
+from dagster_planexec.errors import PortError
 from dagster_planexec.tools.warehouse_load import LoadArgs, LoadResult, WarehouseLoad
 from tests.support.loading import TARGET, Loading, invoice_contract
 from tests.support.loads import case_file
@@ -167,10 +167,32 @@ def test_a_copy_that_was_never_admitted_is_refused(loading):
     loading.land(GOOD)
     loading.admitted.clear()
 
-    with pytest.raises(PlanexecError, match="was not admitted") as caught:
-        loading.load()
+    outcome = loading.load()
 
-    assert caught.value.code == "VALIDATION_ERROR"
+    assert isinstance(outcome, Failed)
+    assert outcome.code == "VALIDATION_ERROR"
+    assert "was not admitted" in outcome.message
+
+
+def test_a_key_without_a_known_suffix_is_no_contract(loading):
+    """A format that cannot be counted is not loaded either."""
+    loading.land(GOOD, "vendor/2026-03.xlsx")
+
+    outcome = loading.load()
+
+    assert isinstance(outcome, Failed)
+    assert outcome.code == "BAD_CONTRACT"
+
+
+def test_files_of_two_compressions_are_two_loads(loading):
+    """One load reads one format."""
+    loading.land(GOOD)
+    loading.land(gzip.compress(GOOD.encode()), "vendor/2026-03-b.csv.gz")
+
+    outcome = loading.load()
+
+    assert isinstance(outcome, Failed)
+    assert outcome.code == "VALIDATION_ERROR"
 
 
 def test_a_copy_is_loaded_once(loading):

@@ -14,7 +14,7 @@ NAME = "earlier_effects_are_known"
 
 
 def earlier_effects_are_known(task: Task, period: Period) -> tuple[BoundCheck, ...]:
-    """Asks the credit system, before any side effect. It passes with whatever it answers; not answering shuts the gate."""
+    """Asks the credit system, before any side effect. Any answer passes; none shuts the gate."""
     if task.irreversible is None:
         return ()
     scope, _ = effect_scope(task)

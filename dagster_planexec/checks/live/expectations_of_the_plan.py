@@ -37,7 +37,9 @@ def expectations_of_the_plan(
             continue
         said = f"{expectation.about} {expectation.measure} {expectation.op} {expectation.value}"
         stated = Stated(said, Source(Subject("plan", "expects"), "expectation"))
-        checks.append(Check(NAME, "live", probe, stated, _judge(expectation, said, admission), absent_code="TABLE_GONE"))
+        checks.append(
+            Check(NAME, "live", probe, stated, _judge(expectation, said, admission), absent_code="TABLE_GONE")
+        )
     return tuple(checks)
 
 
@@ -61,7 +63,9 @@ def _judge(expectation: Expectation, said: str, admission: Admission) -> Judge:
             wanted = type(seen)(expectation.value)
             holds = _OPS[expectation.op](seen, wanted)
         except (TypeError, ValueError):
-            return Finding("failed", said, seen, f"{expectation.value!r} cannot be compared with {seen!r}", "EXPECTATION_FAILED")
+            return Finding(
+                "failed", said, seen, f"{expectation.value!r} cannot be compared with {seen!r}", "EXPECTATION_FAILED"
+            )
         text = f"the plan expects {said}; saw {seen}{more}"
         return Finding("passed" if holds else "failed", said, seen, text, None if holds else "EXPECTATION_FAILED")
 

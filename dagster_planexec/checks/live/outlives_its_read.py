@@ -25,7 +25,9 @@ def outlives_its_read(scope: StepScope, *, wait_s: float) -> tuple[BoundCheck, .
     if admitted is not None and admitted.from_landing:
         return (NotApplicable(NAME, "live", "read from its landed copy", scope.stated_by_task("landing")),)
     seconds = round(wait_s + scope.contract.deadline_s)
-    stated = Stated(f"at least {seconds} s from now", Source(Subject("task", scope.task.name), "deadlines of the steps"))
+    stated = Stated(
+        f"at least {seconds} s from now", Source(Subject("task", scope.task.name), "deadlines of the steps")
+    )
     return (Check(NAME, "live", HeadObject(scope.args.bucket, scope.args.key), stated, _judge(seconds)),)
 
 

@@ -16,14 +16,18 @@ _LONGEST = 400
 
 
 def source_matches_contract(task: Task) -> tuple[BoundCheck, ...]:
-    """The catalogue against the contract, for every input that is a live table. It may have more columns than declared."""
+    """The catalogue against the contract, for every input that is a live table. It may have more columns."""
     checks: list[BoundCheck] = []
     for named in task.inputs:
         if named.source is None:
             continue
         contract = task.contracts[named.contract]
-        stated = Stated(_words(contract), Source(Subject("contract", f"{contract.name} v{contract.version}"), "columns"))
-        checks.append(Check(NAME, "live", DescribeTable(named.source), stated, _judge(contract), absent_code="TABLE_GONE"))
+        stated = Stated(
+            _words(contract), Source(Subject("contract", f"{contract.name} v{contract.version}"), "columns")
+        )
+        checks.append(
+            Check(NAME, "live", DescribeTable(named.source), stated, _judge(contract), absent_code="TABLE_GONE")
+        )
     return tuple(checks)
 
 

@@ -133,27 +133,31 @@ def _overlaps(session: Session, sides: tuple[InputView, ...]) -> Iterator[tuple[
     """The harness's own reading of keys, in one pass over all sides: how many each has, how many each pair shares."""
     if not sides:
         return
-    pairs = list(combinations(range(len(sides)), 2))
-    names = ", ".join(f"k{n}" for n in range(len(sides[0].key)))
-    has = ", ".join(f"bool_or(side = {n}) as s{n}" for n in range(len(sides)))
-    counts = [f"count(*) filter (where s{n})" for n in range(len(sides))]
-    counts += [f"count(*) filter (where s{a} and s{b})" for a, b in pairs]
+    names = [f"k{n}" for n in range(len(sides[0].key))]
+    columns = ", ".join(names)
+    # A key that is null or blank is none. Left out after the grouping: before it, every text would be trimmed twice.
+    present = " and ".join(f"{name} <> ''" for name in names)
     keys = "\nunion all\n".join(_keys(session, side, n) for n, side in enumerate(sides))
-    found = session.rows(f"select {', '.join(counts)} from (select {names}, {has} from (\n{keys}\n) group by {names})")
-    figures = [count_of(value) for value in found[0]]
-    yield "keys", {side.name: figures[n] for n, side in enumerate(sides)}
+    found = session.rows(
+        f"select in_sides, count(*) filter (where {present}) from "
+        f"(select {columns}, bit_or(side) as in_sides from (\n{keys}\n) group by {columns}) group by in_sides"
+    )
+    counts = {count_of(in_sides): count_of(count) for in_sides, count in found}
+
+    def keys_in(*numbers: int) -> int:
+        return sum(count for in_sides, count in counts.items() if all(in_sides & 1 << number for number in numbers))
+
+    yield "keys", {side.name: keys_in(n) for n, side in enumerate(sides)}
     yield (
         "overlaps",
         tuple(
-            {"sides": (sides[a].name, sides[b].name), "in_both": shared}
-            for (a, b), shared in zip(pairs, figures[len(sides) :], strict=True)
+            {"sides": (sides[a].name, sides[b].name), "in_both": keys_in(a, b)}
+            for a, b in combinations(range(len(sides)), 2)
         ),
     )
 
 
 def _keys(session: Session, view: InputView, number: int) -> str:
-    """Keys as trimmed text; a key that is null or blank is none."""
-    parts = [f"trim(cast({session.quote(column)} as varchar))" for column in view.key]
-    columns = ", ".join(f"{part} as k{n}" for n, part in enumerate(parts))
-    present = " and ".join(f"{part} <> ''" for part in parts)
-    return f"select {number} as side, {columns} from ({view.query(session.quote)}) where {present}"
+    """Keys as trimmed text, each with one bit that says whose it is."""
+    columns = ", ".join(f"trim(cast({session.quote(column)} as varchar)) as k{n}" for n, column in enumerate(view.key))
+    return f"select {1 << number} as side, {columns} from ({view.query(session.quote)})"

@@ -81,8 +81,8 @@ def test_published_faults_count_to_their_exact_figures(number, form, marks, rows
         (b"id,amount", 0),
         (b'id,amount\na"b,1\n', 1),
     ],
-    ids=["crlf", "cr", "mixed", "no-end", "blank", "blank-first", "quoted-blank", "quoted-header", "empty-cells", "mark",
-         "only-mark", "only-blank", "header-no-end", "stray-quote"],
+    ids=["crlf", "cr", "mixed", "no-end", "blank", "blank-first", "quoted-blank", "quoted-header", "empty-cells",
+         "mark", "only-mark", "only-blank", "header-no-end", "stray-quote"],
 )  # fmt: skip
 def test_a_record_is_not_a_line(count, raw, rows):
     """Lines with nothing on them are no records; line ends inside quotes end none."""
@@ -138,8 +138,8 @@ def test_declared_marks_are_followed(count):
         (b"id,price\na,1\n", "MISSING_COLUMN", "no column for the amount"),
         (b"amount,amount\n1,1\n", "MISSING_COLUMN", "2 columns for the amount"),
     ],
-    ids=["more", "fewer", "extra-empty", "below-quoted-lines", "unclosed-quote", "unclosed-last", "encoding", "no-amount",
-         "two-amounts"],
+    ids=["more", "fewer", "extra-empty", "below-quoted-lines", "unclosed-quote", "unclosed-last", "encoding",
+         "no-amount", "two-amounts"],
 )  # fmt: skip
 def test_a_broken_file_is_an_error_and_no_number(count, raw, code, words):
     """The line is named where there is one."""

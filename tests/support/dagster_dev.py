@@ -1,0 +1,152 @@
+"""One `dagster dev` in a session and process group of its own, spoken to as a browser does."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Self
+
+ROOT = Path(__file__).resolve().parents[2]
+START_S = 120.0
+RUN_S = 180.0
+LOCATION = {"repositoryLocationName": "definitions.py", "repositoryName": "__repository__"}
+
+LAUNCH = """mutation($p: ExecutionParams!) { launchRun(executionParams: $p) {
+  __typename ... on LaunchRunSuccess { run { runId } } ... on PythonError { message }
+  ... on RunConfigValidationInvalid { errors { message } } } }"""
+RUN = """query($id: ID!) { runOrError(runId: $id) { __typename ... on Run {
+  status jobName tags { key value } assetMaterializations { assetKey { path } partition } } } }"""
+LOGS = """query($id: ID!, $after: String) { logsForRun(runId: $id, afterCursor: $after) { ... on EventConnection {
+  cursor hasMore events { __typename ... on MessageEvent { message stepKey eventType }
+  ... on AssetCheckEvaluationEvent { evaluation { assetKey { path } checkName success severity partition description } }
+  ... on ObservationEvent { assetKey { path } partition
+     metadataEntries { label ... on TextMetadataEntry { text } ... on MarkdownMetadataEntry { mdStr } } } } } } }"""
+CHECKS = """query($key: AssetKeyInput!, $partition: String) { assetNodeOrError(assetKey: $key) { ... on AssetNode {
+  isExecutable
+  assetChecksOrError { ... on AssetChecks { checks { name
+    executionForLatestMaterialization { status runId }
+    partitionStatuses { ... on AssetCheckTimePartitionStatuses { ranges { status startKey endKey } } } } } } } } }"""
+HISTORY = """query($key: AssetKeyInput!, $name: String!) {
+  assetCheckExecutions(assetKey: $key, checkName: $name, limit: 20) { status partition runId
+    evaluation { success severity description metadataEntries { label ... on TextMetadataEntry { text } } } } }"""
+
+
+class DagsterDev(AbstractContextManager["DagsterDev"]):
+    """Starts on entering the block; the whole process group is gone on leaving it.
+
+    Args:
+        home: DAGSTER_HOME.
+        environment: More variables.
+    """
+
+    def __init__(self, home: Path, environment: Mapping[str, str]) -> None:
+        self._home = home
+        self._environment = environment
+        self._process: subprocess.Popen[bytes] | None = None
+        self._port = 0
+        self.log = home / "dagster-dev.log"
+
+    def __enter__(self) -> Self:
+        self._port = _free_port()
+        command = [sys.executable, "-m", "dagster", "dev", "-w", "workspace.yaml", "-h", "127.0.0.1"]
+        command += ["-p", str(self._port)]
+        with self.log.open("wb") as log:
+            self._process = subprocess.Popen(
+                command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
+                env={**os.environ, "DAGSTER_HOME": str(self._home), **self._environment},
+            )  # fmt: skip
+        until = time.monotonic() + START_S
+        while True:
+            try:
+                if self.query("{ version }")["version"]:
+                    return self
+            except OSError:
+                pass  # not listening yet; the deadline below ends the wait
+            if time.monotonic() > until or self._process.poll() is not None:
+                self.__exit__()
+                raise AssertionError(f"dagster dev did not start:\n{self.log.read_text()[-4000:]}")
+            time.sleep(0.5)
+
+    def __exit__(self, *_: object) -> None:
+        if self._process is None:
+            return
+        try:
+            for number, patience in ((signal.SIGINT, 20.0), (signal.SIGKILL, 10.0)):
+                os.killpg(self._process.pid, number)
+                try:
+                    self._process.wait(patience)
+                    break
+                except subprocess.TimeoutExpired:
+                    continue
+            os.killpg(self._process.pid, signal.SIGKILL)  # what the group's leader left behind
+        except ProcessLookupError:
+            pass  # all of it is gone, which was asked for
+
+    def query(self, query: str, **variables: Any) -> dict[str, Any]:
+        """The data of a GraphQL answer."""
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self._port}/graphql",
+            json.dumps({"query": query, "variables": variables}).encode(),
+            {"Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310 - our own server
+            body = json.load(answer)
+        assert "errors" not in body, body["errors"]
+        return body["data"]
+
+    def materialise(
+        self, job: str, partition: str, assets: list[str] | None = None, config: Mapping[str, Any] | None = None
+    ) -> str:
+        """Launch a run as the UI does; the run's id."""
+        selector: dict[str, Any] = {**LOCATION, "jobName": job}
+        if assets is not None:
+            selector["assetSelection"] = [{"path": [name]} for name in assets]
+        tags = [{"key": "dagster/partition", "value": partition}]
+        params = {"selector": selector, "runConfigData": config or {}, "executionMetadata": {"tags": tags}}
+        answer = self.query(LAUNCH, p=params)["launchRun"]
+        assert answer["__typename"] == "LaunchRunSuccess", answer
+        return answer["run"]["runId"]
+
+    def ended(self, run_id: str) -> dict[str, Any]:
+        """The run, once it has ended."""
+        until = time.monotonic() + RUN_S
+        while time.monotonic() < until:
+            run = self.query(RUN, id=run_id)["runOrError"]
+            if run["status"] in {"SUCCESS", "FAILURE", "CANCELED"}:
+                return run | {"tags": {tag["key"]: tag["value"] for tag in run["tags"]}}
+            time.sleep(0.5)
+        raise AssertionError(f"run {run_id} has not ended:\n{self.log.read_text()[-4000:]}")
+
+    def tags(self, run_id: str) -> dict[str, str]:
+        """The tags a run has now."""
+        return {tag["key"]: tag["value"] for tag in self.query(RUN, id=run_id)["runOrError"]["tags"]}
+
+    def events(self, run_id: str) -> list[dict[str, Any]]:
+        """Every event of a run."""
+        found: list[dict[str, Any]] = []
+        after = None
+        while True:
+            page = self.query(LOGS, id=run_id, after=after)["logsForRun"]
+            found += page["events"]
+            if not page["hasMore"]:
+                return found
+            after = page["cursor"]
+
+    def history(self, asset: str, check: str) -> list[dict[str, Any]]:
+        """Every execution of a check."""
+        return self.query(HISTORY, key={"path": [asset]}, name=check)["assetCheckExecutions"]
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -213,3 +213,7 @@ def _refuse(error: PlanexecError, *, as_json: bool) -> NoReturn:
     else:
         print_run({**blank(), **document})
     sys.exit(EXIT[document["status"]])
+
+
+if __name__ == "__main__":
+    main()

@@ -79,8 +79,9 @@ def _steps(steps: Sequence[Mapping[str, Any]]) -> Table:
         seen = shut[0]["text"] if shut else said
         code = f" {step['code']}" if step["code"] else ""
         passed = sum(1 for c in step["checks"] if c["verdict"] not in _SHUT)
+        outcome = Text(f"{step['outcome']}{code}", _COLOURS[step["outcome"]], no_wrap=True)
         table.add_row(
-            Text(step["id"], no_wrap=True), Text(step["tool"], "dim", no_wrap=True), Text(f"{step['outcome']}{code}", _COLOURS[step["outcome"]], no_wrap=True),
+            Text(step["id"], no_wrap=True), Text(step["tool"], "dim", no_wrap=True), outcome,
             str(step["tries"] or ""), f"{step['duration_s']:.1f} s" if step["tries"] else "",
             f"{passed}/{len(step['checks'])}" if step["checks"] else "", Text(str(seen)[:160]),
         )  # fmt: skip

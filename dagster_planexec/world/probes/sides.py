@@ -73,7 +73,7 @@ class ContributionOfSides(Probe):
         bind_views(session, self.views)
         yield "rows", {side.name: _rows(session, side) for side in self.sides}
         yield "lookups", {view.name: _rows(session, view) for view in self.views if view.part != "side"}
-        yield from _overlaps(session, self.sides)
+        yield from overlap_of_keys(session, self.sides)
         stored = session.fingerprint(f"select * from {session.quote(self.result)}")
         yield "stored", str(stored)
         yield "rerun", str(session.fingerprint(query))
@@ -129,7 +129,7 @@ def _rows(session: Session, view: InputView) -> int:
     return count_of(session.rows(f"select count(*) from ({view.query(session.quote)})")[0][0])
 
 
-def _overlaps(session: Session, sides: tuple[InputView, ...]) -> Iterator[tuple[str, Fact]]:
+def overlap_of_keys(session: Session, sides: tuple[InputView, ...]) -> Iterator[tuple[str, Fact]]:
     """The harness's own reading of keys, in one pass over all sides: how many each has, how many each pair shares."""
     if not sides:
         return

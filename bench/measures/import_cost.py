@@ -1,0 +1,32 @@
+"""What `import dagster_planexec` costs beside `import dagster`, each in a fresh interpreter."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from functools import partial
+
+from bench.timing import Measured, medians
+
+BUDGET = 1.15
+_IMPORTS = {
+    "interpreter": "pass",
+    "dagster": "import dagster",
+    "dagster_planexec": "import dagster_planexec",
+    "both": "import dagster, dagster_planexec",
+}
+
+
+def import_cost(*, runs: int) -> Measured:
+    """The costlier of `import dagster_planexec` alone and after `import dagster`, against `import dagster`.
+
+    Alone it may be far cheaper than Dagster, because it imports nothing before it is used; beside Dagster it must
+    add next to nothing.
+    """
+    found = medians({name: partial(_run, code) for name, code in _IMPORTS.items()}, runs)
+    ours = max(found["dagster_planexec"], found["both"])
+    return Measured("import_cost", ours / found["dagster"], "ratio", BUDGET, found)
+
+
+def _run(code: str) -> None:
+    subprocess.run([sys.executable, "-c", code], check=True)

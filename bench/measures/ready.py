@@ -1,0 +1,29 @@
+"""Ports that are made already, in the form of the resources a binding wants."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+from dagster_planexec.compiler.binding import PORTS, PortResources
+from dagster_planexec.world.ports import Ports
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A resource that has nothing to read from the environment."""
+
+    made: Any
+
+    def process_config_and_initialize(self) -> Self:
+        """Itself."""
+        return self
+
+    def port(self) -> Any:  # noqa: ANN401 - each port has its own type
+        """The port."""
+        return self.made
+
+
+def ready(ports: Ports) -> PortResources:
+    """These ports as resources, so that no measure pays for Dagster's configuration."""
+    return PortResources(**{name: Ready(getattr(ports, name)) for name in PORTS})

@@ -1,0 +1,93 @@
+"""A folder with a DuckDB file of two sides, and the flagship task over it: what the measures work on."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from assets.reconciliation import SQL_FOLDER
+from assets.vendor_reconciliation.task import TASK
+from dagster_planexec.contract.task import Task
+from dagster_planexec.contract.tool import Admission, AdmittedObject
+from dagster_planexec.execute.admit import hash_sql
+from dagster_planexec.resources.duckdb_credits import DuckDbCredits
+from dagster_planexec.resources.duckdb_warehouse import DuckDbWarehouse
+from dagster_planexec.world.period import Period
+from dagster_planexec.world.ports import ObjectFacts, Ports, Roots
+from dagster_planexec.world.system_clock import SystemClock
+
+MARCH = Period.parse("2026-03", "month")
+SQL_FILE = "reconcile.sql"
+
+# One amount in a thousand differs, and about one row in a thousand is of one side only.
+_LEDGER = """
+select 'CH-' || lpad(cast(i as varchar), 9, '0') as charge_id, 'A' || cast(i % 5000 as varchar) as account_id,
+    date '2026-03-01' + cast(i % 31 as integer) as charged_on, 'usage of ' || cast(i % 97 as varchar) as description,
+    cast(10 + i % 997 + cast(i % 100 as decimal(18, 2)) / 100 as decimal(18, 2)) as amount, 'USD' as currency
+from range({rows}) t(i)"""
+_VENDOR = """
+select row_number() over (order by charge_id) as invoice_line, charge_id, account_id, charged_on, description,
+    cast(amount + case when hash(charge_id) % 1000 = 0 then 1 else 0 end as decimal(18, 2)) as amount
+from ledger.charges where hash(charge_id) % 997 <> 1"""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A warehouse file, its roots, and the task."""
+
+    folder: Path
+    ports: Ports
+    task: Task
+
+    @property
+    def warehouse(self) -> DuckDbWarehouse:
+        """The warehouse as what it is."""
+        assert isinstance(self.ports.warehouse, DuckDbWarehouse)
+        return self.ports.warehouse
+
+    def run(self, *statements: str) -> list[tuple[Any, ...]]:
+        """Statements on an unlocked connection, so that they may read and write files; the rows of the last."""
+        with self.warehouse.open_unlocked() as (connection, _):
+            return [connection.execute(statement).fetchall() for statement in statements][-1]
+
+    def land(self, path: Path) -> AdmittedObject:
+        """Put a file where a fetch would have put it."""
+        with path.open("rb") as file:
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        landed = self.ports.roots.landed_path(sha256)
+        landed.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(path, landed)
+        key = f"{self.task.drop.prefix}2026-03-invoice.csv"
+        facts = ObjectFacts(self.task.drop.bucket, key, landed.stat().st_size, "etag", self.ports.clock.now())
+        return AdmittedObject(facts, sha256)
+
+    def admission(self, *objects: AdmittedObject) -> Admission:
+        """What was seen when the attempt opened."""
+        return Admission(objects, {}, hash_sql(self.ports.roots.sql), at=self.ports.clock.now())
+
+
+def scene(folder: Path, *, rows: int, max_steps: int = 12) -> Scene:
+    """A ledger of so many charges of March, and what the vendor bills for them.
+
+    Args:
+        folder: An empty folder.
+        rows: Rows of `ledger.charges`; `staging.vendor` has about as many.
+        max_steps: The task's bound on the length of a plan.
+    """
+    roots = Roots(folder / "sql", folder / "reports", folder / "landing")
+    shutil.copytree(SQL_FOLDER, roots.sql)
+    warehouse = DuckDbWarehouse(folder / "warehouse.duckdb")
+    clock = SystemClock()
+    # No measure fetches anything, so nothing stands for the object store.
+    ports = Ports(None, warehouse, DuckDbCredits(warehouse, clock), clock, roots)  # type: ignore[arg-type]
+    made = Scene(folder, ports, replace(TASK, limits=replace(TASK.limits, max_steps=max_steps)))
+    made.run(
+        *(f"create schema {name}" for name in ("ledger", "staging", "recon")),
+        f"create table ledger.charges as {_LEDGER.format(rows=rows)}",
+        "create table staging.ledger as select * from ledger.charges",
+        f"create table staging.vendor as {_VENDOR}",
+    )
+    return made

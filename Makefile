@@ -61,7 +61,7 @@ lint: $(STAMP) ## ruff: rules and format
 
 .PHONY: arch
 arch: $(STAMP) ## import-linter: who may import whom
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache
 
 .PHONY: bench
 bench: $(STAMP) ## the budgets, measured and printed as ratios

@@ -103,6 +103,10 @@ class FailingReads(ObjectStore):
         """The real one."""
         return self._inner.list(bucket, prefix)
 
+    def older_version(self, bucket: str, key: str) -> str | None:
+        """The real one."""
+        return self._inner.older_version(bucket, key)
+
     def open(self, bucket: str, key: str, *, if_match: str | None = None) -> ObjectStream:
         """The real one, or UNAVAILABLE.
 

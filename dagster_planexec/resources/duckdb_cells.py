@@ -54,19 +54,6 @@ def cell(column: TextColumn, text: str) -> Cell:
     return Cell(column, text, value, _reason(column, text, value, misread))
 
 
-def sql_type(column: TextColumn) -> str:
-    """The type of the table's column, as DuckDB's catalogue writes it."""
-    match column.type:
-        case "text":
-            return "VARCHAR"
-        case "integer":
-            return "BIGINT"
-        case "decimal":
-            return f"DECIMAL({column.precision},{column.scale})"
-        case "date":
-            return "DATE"
-
-
 def literal(text: str) -> str:
     """A SQL string literal of text that our own code or a checked contract wrote."""
     return "'" + text.replace("'", "''") + "'"
@@ -86,7 +73,7 @@ def _number(column: TextColumn, text: str, scale: int) -> str:
         plain = f"replace({plain}, {literal(column.decimal_mark)}, '.')"
     # The cast alone would take E notation and underscores, and would round; the style admits neither.
     return (
-        f"case when regexp_full_match({text}, {_style(column, scale)}) then try_cast({plain} as {sql_type(column)}) end"
+        f"case when regexp_full_match({text}, {_style(column, scale)}) then try_cast({plain} as {column.sql_type}) end"
     )
 
 

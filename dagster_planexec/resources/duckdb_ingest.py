@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dagster_planexec.errors import PortError
-from dagster_planexec.resources.duckdb_cells import Cell, cell, literal, sql_type
+from dagster_planexec.resources.duckdb_cells import Cell, cell, literal
 from dagster_planexec.world.delimited import SHOWN, Record, codec_of, header_record, records, shown, text_of, undecoded
 from dagster_planexec.world.ingest import IngestReport, TextFormat, TextIngest
 
@@ -229,7 +229,7 @@ def _must(c: Cell) -> str:
     """
     if c.reason is None:
         return c.value
-    refusal = f"cast(error({literal(_REFUSED + c.column.name)}) as {sql_type(c.column)})"
+    refusal = f"cast(error({literal(_REFUSED + c.column.name)}) as {c.column.sql_type})"
     if c.column.nullable:
         refusal = f"case when not ({c.empty}) then {refusal} end"
     return f"coalesce({c.value}, {refusal})"
@@ -298,7 +298,7 @@ def _file(path: Path, request: TextIngest) -> _File:
                 hint="ask the vendor, or add the new header to the contract",
             )
         if index is None:
-            absent = f"cast(null as {sql_type(column)})"
+            absent = f"cast(null as {column.sql_type})"
             cells.append(Cell(column, absent, absent, None))
         else:
             cells.append(cell(column, f"f{index}"))
@@ -325,7 +325,7 @@ def _expect_table(connection: duckdb.DuckDBPyConnection, request: TextIngest) ->
     )
     if not found:
         raise PortError("TABLE_GONE", f"table {request.target} is not there", hint="create it before it is loaded")
-    wrong = [f"{c.name} {sql_type(c)}" for c in request.columns if found.get(c.name) != sql_type(c)]
+    wrong = [f"{c.name} {c.sql_type}" for c in request.columns if found.get(c.name) != c.sql_type]
     if wrong:
         has = ", ".join(f"{column} {kind}" for column, kind in list(found.items())[:20])
         raise PortError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dagster_planexec.checks.reconcile.views import sources_of
-from dagster_planexec.contract.file_contract import Column
 from dagster_planexec.contract.outcome import Done, Failed, Outcome
 from dagster_planexec.contract.tool import Model, TableName, Tool, ToolCall, ToolContract
 from dagster_planexec.world.probe import Probe
@@ -37,7 +36,7 @@ class WarehouseCreateTable(Tool):
             return Failed("VALIDATION_ERROR", text)
         with call.ports.warehouse.session(deadline_s=call.deadline_s) as session, session.transaction():
             target = prepared_target(session, args.target, sources_of(call.task))
-            columns = ", ".join(f"{session.quote(column.name)} {sql_type(column)}" for column in contract.columns)
+            columns = ", ".join(f"{session.quote(column.name)} {column.sql_type}" for column in contract.columns)
             session.execute(f"create or replace table {target} ({columns})")
         return Done(CreateTableResult(table=args.target))
 
@@ -59,16 +58,3 @@ class WarehouseCreateTable(Tool):
             "DISK_FULL": "free space beside the warehouse file",
         },
     )
-
-
-def sql_type(column: Column) -> str:
-    """The type of a column as DuckDB and most others spell it."""
-    match column.type:
-        case "text":
-            return "VARCHAR"
-        case "integer":
-            return "BIGINT"
-        case "decimal":
-            return f"DECIMAL({column.precision},{column.scale})"
-        case "date":
-            return "DATE"

@@ -14,6 +14,8 @@ Granularity = Literal["month", "quarter"]
 
 _MONTH = re.compile(r"(\d{4})-(0[1-9]|1[0-2])(?:-01)?\Z")
 _QUARTER = re.compile(r"(\d{4})-Q([1-4])\Z")
+EARLIEST, LATEST = 1900, 2999
+"""Years that are read. Beyond them a typing error is likelier than a bill, and calendars end."""
 _MONTHS_IN = {"month": 1, "quarter": 3}
 
 
@@ -32,10 +34,10 @@ class Period:
         Raises:
             PlanexecError: UNKNOWN_PARTITION, if the text is none of these.
         """
-        if granularity == "quarter" and (found := _QUARTER.match(text)):
+        if granularity == "quarter" and (found := _QUARTER.match(text)) and EARLIEST <= int(found[1]) <= LATEST:
             return cls(date(int(found[1]), 3 * int(found[2]) - 2, 1), granularity)
         found = _MONTH.match(text)
-        if found is None or int(found[1]) == 0:
+        if found is None or not EARLIEST <= int(found[1]) <= LATEST:
             forms = "YYYY-MM or YYYY-MM-01" if granularity == "month" else "YYYY-Qn, YYYY-MM or YYYY-MM-01"
             raise PlanexecError(
                 "UNKNOWN_PARTITION",

@@ -84,7 +84,7 @@ def test_a_report_that_somebody_edited_is_written_again(tmp_path: Path) -> None:
 
 
 def test_a_changed_ledger_is_news(tmp_path: Path) -> None:
-    """One charge changed: another attempt, whose credits for a known line are not paid a second time but asked about."""
+    """One charge changed: another attempt, whose credits for a known line are asked about, not paid again."""
     home = tmp_path / "home"
     planexec("demo", "--home", home)
     truth = saturday.month("2026-03").truth

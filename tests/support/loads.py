@@ -6,7 +6,6 @@ from pathlib import Path
 
 import duckdb
 
-from dagster_planexec.resources.duckdb_cells import sql_type
 from dagster_planexec.world.ingest import TextColumn, TextFormat, TextIngest
 
 CASES = Path(__file__).parents[1] / "cases" / "vendor_files"
@@ -28,7 +27,7 @@ def case_file(number: str, name: str = "vendor.csv") -> Path:
 def create(connection: duckdb.DuckDBPyConnection, columns: tuple[TextColumn, ...], target: str = "staging.t") -> None:
     """An empty table with these columns."""
     connection.execute(f"create schema if not exists {target.split('.', maxsplit=1)[0]}")
-    spec = ", ".join(f'"{column.name}" {sql_type(column)}' for column in columns)
+    spec = ", ".join(f'"{column.name}" {column.sql_type}' for column in columns)
     connection.execute(f"create or replace table {target} ({spec})")
 
 

@@ -10,7 +10,6 @@ from dagster_planexec.tools.warehouse_create_table import (
     CreateTableArgs,
     CreateTableResult,
     WarehouseCreateTable,
-    sql_type,
 )
 from dagster_planexec.tools.warehouse_snapshot import SnapshotArgs, SnapshotResult, WarehouseSnapshot
 from tests.support.reconciling import bench, contract, make_world
@@ -159,7 +158,7 @@ def test_an_unknown_contract_is_refused(on):
 )
 def test_types(column, kind):
     """One SQL type for each declared type."""
-    assert sql_type(column) == kind
+    assert column.sql_type == kind
 
 
 def test_contracts_are_what_the_design_says():

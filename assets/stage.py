@@ -63,13 +63,27 @@ class LocalScene(Scene):
         """`dagster dev` on this world, sensors on, until Ctrl-C."""
         _refuse_taken(port)
         command = [sys.executable, "-m", "dagster", "dev", "-w", "workspace.yaml", "-h", HOST, "-p", str(port)]
-        sys.stderr.write(f"UI: http://{HOST}:{port}   (Ctrl-C stops it, and the local S3 server with it)\n")
-        with subprocess.Popen(command, cwd=PROJECT) as dagster:
+        log = self.home / "dagster_dev.log"
+        sys.stderr.write(
+            f"UI: http://{HOST}:{port} in about half a minute; sensors start the delivered months by themselves.\n"
+            f"Ctrl-C stops it, and the local S3 server with it. Dagster's log: {log}\n"
+        )
+        # Handlers of our own, also where a shell started this in the background and told it to ignore Ctrl-C.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, _interrupt)
+        with (
+            log.open("w", encoding="utf-8") as file,
+            subprocess.Popen(
+                command, cwd=PROJECT, stdout=file, stderr=file, stdin=subprocess.DEVNULL, start_new_session=True
+            ) as dagster,
+        ):
             try:
-                return dagster.wait()
+                code = dagster.wait()
             except KeyboardInterrupt:
-                dagster.send_signal(signal.SIGINT)
-                return dagster.wait()
+                return _stopped(dagster)
+        sys.stderr.write(f"dagster dev ended with code {code}; the end of its log:\n")
+        sys.stderr.write("\n".join(log.read_text(encoding="utf-8").splitlines()[-15:]) + "\n")
+        return code
 
 
 class ExampleStage(DemoStage):
@@ -105,6 +119,24 @@ class ExampleStage(DemoStage):
 
 
 STAGE = ExampleStage()
+
+STOPS_WITHIN_S = 30
+
+
+def _interrupt(_number: int, _frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _stopped(dagster: subprocess.Popen[bytes]) -> int:
+    """Ask `dagster dev` to stop, as Ctrl-C does; end it if it does not."""
+    sys.stderr.write("stopping\n")
+    dagster.send_signal(signal.SIGINT)
+    try:
+        dagster.wait(STOPS_WITHIN_S)
+    except subprocess.TimeoutExpired:
+        os.killpg(dagster.pid, signal.SIGKILL)
+        dagster.wait()
+    return 0
 
 
 def _says(fault: Fault) -> str:

@@ -22,6 +22,8 @@ from dagster_planexec.plan.digest import full_digest
 from dagster_planexec.plan.model import Plan
 
 BUDGET = 1.3
+_QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+"""The same events are stored; a terminal is no part of what is measured."""
 
 
 def step_cost(on: Scene, *, steps: int, runs: int) -> Measured:
@@ -47,7 +49,7 @@ def _run(
     job: dg.JobDefinition, instance: dg.DagsterInstance, tags: Callable[[], dict[str, str]]
 ) -> Callable[[], None]:
     def run() -> None:
-        assert job.execute_in_process(instance=instance, tags=tags()).success
+        assert job.execute_in_process(instance=instance, tags=tags(), run_config=_QUIET).success
 
     return run
 

@@ -69,5 +69,6 @@ class DagsterLauncher(Launcher):
                 metadata={"task run": dg.MetadataValue.dagster_run(self._task_run_id)},
             ),
         )
-        with execute_run(recon, run, self._instance, raise_on_error=False):
-            return run.run_id
+        # The result is not entered as a context: that would set the resources up once more, to load outputs.
+        execute_run(recon, run, self._instance, raise_on_error=False)
+        return run.run_id

@@ -55,9 +55,10 @@ def within(seconds: float, call: Callable[[], Answer]) -> Answer:
 def observe(probes: Iterable[Probe], ports: Ports, *, deadline_s: float = PROBE_DEADLINE_S) -> dict[Probe, Observation]:
     """Ask every distinct probe once, in order."""
     seen: dict[Probe, Observation] = {}
-    for probe in probes:
-        if probe not in seen:
-            seen[probe] = look(probe, ports, deadline_s=deadline_s)
+    with ports.warehouse.together():
+        for probe in probes:
+            if probe not in seen:
+                seen[probe] = look(probe, ports, deadline_s=deadline_s)
     return seen
 
 

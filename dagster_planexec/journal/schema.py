@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -145,8 +146,10 @@ def journal_url(name: str) -> str:
     path = Path(home).resolve() / "journal.sqlite"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("ab"):
-            pass
+        if not os.access(path if path.exists() else path.parent, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        # Never open and close the file itself here: that would drop every lock this process holds on it
+        # (https://www.sqlite.org/howtocorrupt.html#_posix_advisory_locks_canceled_by_a_separate_thread_doing_close_).
     except OSError as error:
         raise PlanexecError(
             "HOME_UNWRITABLE",
@@ -157,7 +160,11 @@ def journal_url(name: str) -> str:
 
 
 def connect(url: str) -> sa.Engine:
-    """An engine whose tables exist. SQLite runs in WAL mode, so that readers never wait for the writer."""
+    """An engine whose tables exist. SQLite runs in WAL mode, so that readers never wait for the writer.
+
+    Raises:
+        PlanexecError: HOME_UNWRITABLE if the database cannot be opened for writing.
+    """
     engine = sa.create_engine(url, connect_args={"timeout": 30} if url.startswith("sqlite") else {})
     if engine.dialect.name == "sqlite":
 
@@ -166,9 +173,11 @@ def connect(url: str) -> sa.Engine:
             # The driver's own implicit transactions start as readers and fail when they turn into writers.
             connection.isolation_level = None  # type: ignore[attr-defined]
             cursor = connection.cursor()  # type: ignore[attr-defined]
-            cursor.execute("PRAGMA journal_mode=WAL")
-            cursor.execute("PRAGMA synchronous=FULL")
             cursor.execute("PRAGMA busy_timeout=30000")
+            # The mode is kept in the file. Setting it again would need a moment in which nobody else has it open.
+            if cursor.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+                cursor.execute("PRAGMA journal_mode=WAL")
+            cursor.execute("PRAGMA synchronous=FULL")
             cursor.close()
 
         @sa.event.listens_for(engine, "begin")
@@ -176,5 +185,10 @@ def connect(url: str) -> sa.Engine:
             if connection.get_isolation_level() != "AUTOCOMMIT":
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
 
-    metadata.create_all(engine)
+    try:
+        metadata.create_all(engine)
+    except sa.exc.OperationalError as error:
+        raise PlanexecError(
+            "HOME_UNWRITABLE", f"the journal cannot be opened: {str(error.orig)[:200]}", hint="choose another home"
+        ) from error
     return engine

@@ -134,9 +134,9 @@ class DuckDbSession(Session):
         quoted(table)
         schema, _, name = table.rpartition(".")
         found = self.rows(
-            "select column_name, data_type from information_schema.columns "
-            "where table_catalog = current_database() and lower(table_schema) = lower(?) "
-            "and lower(table_name) = lower(?) order by ordinal_position",
+            "select column_name, data_type from duckdb_columns() "
+            "where database_name = current_database() and lower(schema_name) = lower(?) "
+            "and lower(table_name) = lower(?) order by column_index",
             (schema or "main", name),
         )
         return tuple(ColumnFacts(str(column), str(kind)) for column, kind in found) or None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -152,6 +152,13 @@ class Warehouse(ABC):
         Raises:
             PortError: LOCKED (with the holder named) if it cannot be had in time; DISK_FULL; INTERNAL.
         """
+
+    def together(self) -> AbstractContextManager[None]:
+        """Sessions inside the block may share what opening one costs. Each sees everything that is committed.
+
+        Other processes may have to wait for the block's end, so it holds looks that belong together and no more.
+        """
+        return nullcontext()
 
     @abstractmethod
     def ingest(self, request: TextIngest, *, deadline_s: float | None = None) -> IngestReport:

@@ -11,7 +11,7 @@ from tests.support.flagship import endpoint, seeded, world_of  # noqa: F401 - fi
 
 
 @pytest.fixture
-def world(tmp_path, seeded, endpoint):
+def world(tmp_path, seeded, endpoint):  # noqa: F811 - fixtures are parameters
     """A world of the test's own."""
     with world_of(seeded, tmp_path, endpoint) as world:
         yield world

@@ -11,20 +11,24 @@ from tests.support.flagship import endpoint, materialise, seeded, world_of  # no
 
 
 @pytest.fixture(scope="module")
-def month(tmp_path_factory, endpoint, seeded):
-    """Runs a month in a world of its own: `with month(fault=...) as done`."""
+def month(tmp_path_factory, endpoint, seeded):  # noqa: F811 - fixtures are parameters
+    """Runs a month in a world of its own: `with month(fault=...) as done`; `month.world` is the world alone."""
+
+    @contextmanager
+    def world(*, fault=None):
+        with world_of(seeded, tmp_path_factory.mktemp("home"), endpoint, fault=fault) as found:
+            yield found
 
     @contextmanager
     def run(*, fault=None):
-        home = tmp_path_factory.mktemp("home")
+        overrides = {"telemetry": {"enabled": False}}
         with (
-            world_of(seeded, home, endpoint, fault=fault) as world,
-            dg.DagsterInstance.local_temp(
-                str(home / "dagster"), overrides={"telemetry": {"enabled": False}}
-            ) as instance,
+            world(fault=fault) as found,
+            dg.DagsterInstance.local_temp(str(found.home / "dagster"), overrides=overrides) as instance,
         ):
-            yield materialise(instance, world)
+            yield materialise(instance, found)
 
+    run.world = world
     return run
 
 

@@ -70,7 +70,7 @@ def test_month_ends_and_materialises_as_it_should(dev, months, partition, status
     run = dev.ended(months[partition])
     plan_run = dev.ended(run["tags"]["planexec/plan_run"])
 
-    assert (run["status"], plan_run["status"]) == (status, status)
+    assert (run["status"], plan_run["status"]) == (status, status), dev.why(months[partition])
     assert {m["assetKey"]["path"][0] for m in run["assetMaterializations"]} == made
     assert {m["partition"] for m in run["assetMaterializations"]} <= {partition}
     assert plan_run["assetMaterializations"] == []

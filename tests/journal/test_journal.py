@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -186,3 +188,29 @@ def test_a_home_that_is_a_file_is_unwritable(tmp_path: Path, monkeypatch: pytest
         Journal()
 
     assert refused.value.code == "HOME_UNWRITABLE"
+
+
+def test_opening_and_closing_journals_disturbs_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many processes open, write and close one journal at once; none meets an error, no event is lost."""
+    monkeypatch.setenv("PLANEXEC_HOME", str(tmp_path))
+    first = Journal()
+    attempt, _ = _open(first)
+    first.close()
+    script = (
+        "import sys\n"
+        "from dagster_planexec.journal.journal import Journal, NewEvent\n"
+        "for n in range(15):\n"
+        "    a, b = Journal(), Journal()\n"
+        "    a.append(sys.argv[1], None, [NewEvent('x', str(n))])\n"
+        "    a.close()\n"
+        "    b.append(sys.argv[1], None, [NewEvent('x', str(n))])\n"
+        "    b.close()\n"
+    )
+
+    running = [subprocess.Popen([sys.executable, "-c", script, attempt.id], stderr=subprocess.PIPE) for _ in range(4)]
+    errors = [process.communicate()[1].decode() for process in running]
+
+    reader = Journal()
+    assert errors == [""] * 4
+    assert len(reader.events(attempt.id, kinds=["x"])) == 4 * 15 * 2
+    reader.close()

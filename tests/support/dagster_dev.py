@@ -27,6 +27,7 @@ RUN = """query($id: ID!) { runOrError(runId: $id) { __typename ... on Run {
   status jobName tags { key value } assetMaterializations { assetKey { path } partition } } } }"""
 LOGS = """query($id: ID!, $after: String) { logsForRun(runId: $id, afterCursor: $after) { ... on EventConnection {
   cursor hasMore events { __typename ... on MessageEvent { message stepKey eventType }
+  ... on ExecutionStepFailureEvent { error { message } }
   ... on AssetCheckEvaluationEvent { evaluation { assetKey { path } checkName success severity partition description } }
   ... on ObservationEvent { assetKey { path } partition
      metadataEntries { label ... on TextMetadataEntry { text } ... on MarkdownMetadataEntry { mdStr } } } } } } }"""
@@ -140,6 +141,11 @@ class DagsterDev(AbstractContextManager["DagsterDev"]):
             if not page["hasMore"]:
                 return found
             after = page["cursor"]
+
+    def why(self, run_id: str) -> list[str]:
+        """What the failing events of a run say."""
+        events = self.events(run_id)
+        return [e.get("message", "") + str(e.get("error", "")) for e in events if "Failure" in e["__typename"]]
 
     def history(self, asset: str, check: str) -> list[dict[str, Any]]:
         """Every execution of a check."""

@@ -7,6 +7,7 @@ from typing import Any
 import dagster as dg
 
 from assets.vendor_reconciliation.binding import VENDOR_RECONCILIATION
+from dagster_planexec.compiler.binding import TaskBinding
 from dagster_planexec.definitions.launcher import DagsterLauncher
 from dagster_planexec.execute.admit import admit_inputs
 from dagster_planexec.execute.work import Work
@@ -48,12 +49,18 @@ def task_run(instance: dg.DagsterInstance, status: dg.DagsterRunStatus = dg.Dags
 
 
 def launched(
-    instance: dg.DagsterInstance, work: Work, period: Period, plan: Plan, *, parent: dg.DagsterRun | None = None
+    instance: dg.DagsterInstance,
+    work: Work,
+    period: Period,
+    plan: Plan,
+    *,
+    parent: dg.DagsterRun | None = None,
+    binding: TaskBinding = BINDING,
 ) -> tuple[dg.DagsterRun, dict[str, StepEntry]]:
     """The plan run, ended, and what became of its steps."""
     attempt = adopted(work, period, plan)
     parent = parent or task_run(instance)
-    launcher = DagsterLauncher(BINDING, instance, task_run_id=parent.run_id)
+    launcher = DagsterLauncher(binding, instance, task_run_id=parent.run_id)
     run_id = launcher.launch(attempt=attempt, plan_digest=attempt.plan_digest or "", period=period)
     close_steps(work.journal, attempt.id, run_id, plan)
     run = instance.get_run_by_id(run_id)

@@ -59,7 +59,7 @@ def codes_page() -> str:
         "",
         "A code is a stable string: it is never renamed and never used for something else.",
         "Every stop, hold, rejection and error carries one; `planexec` prints the hint with it.",
-        "Codes that no check or tool uses yet belong to work that is still to come, see [requirements](requirements.md).",
+        "Codes that nothing uses yet belong to work that is still to come, see [requirements](requirements.md).",
     ]
     for group, title in GROUPS.items():
         members = ((code, m) for code, m in CODES.items() if m.group == group)
@@ -80,7 +80,8 @@ def rules_page() -> str:
         "## Static rules",
         "",
         "Judged on the plan alone, all in one pass, in this order; `planexec check` runs only these.",
-        "`perishable-read-late`, `unused-step` and `over-planned` warn; every other finding rejects the plan.",
+        f"Findings that only warn come from {_and(f'`{code_of(rule)}`' for rule in RULES if _warns(rule))};",
+        "every other finding rejects the plan.",
         "",
         *_table(("rule", "what it asks for"), ((f"`{code_of(r)}`", message_of(code_of(r))) for r in RULES)),
         "",
@@ -110,7 +111,7 @@ def rules_page() -> str:
         c = tool.contract
         arguments = ", ".join(f"`{name}`" for name in c.args.model_fields)
         results = ", ".join(f"`{name}`" for name in c.result.model_fields)
-        lines += ["", f"### `{c.name}`", "", c.description, ""]
+        lines += ["", f"### `{c.name}`", "", c.description.replace("<", "\\<"), ""]
         lines += [f"- takes {arguments}; gives {results}"]
         lines += [f"- effect: {c.effect}; deadline {c.deadline_s:g} s; at most {c.max_tries} tries"]
         lines += [f"- ends with: {', '.join(f'`{code}`' for code in c.errors)}, or the code of a check"]
@@ -127,6 +128,10 @@ def _checks() -> Iterator[tuple[str, ...]]:
         pre = [f"`{t.contract.name}`" for t in BUILTIN_TOOLS if name in t.contract.preconditions]
         post = [f"`{t.contract.name}`" for t in BUILTIN_TOOLS if name in t.contract.postconditions]
         yield f"`{name}`", _first(module), ", ".join(pre), ", ".join(post)
+
+
+def _warns(rule: object) -> bool:
+    return '"warning"' in inspect.getsource(inspect.getmodule(rule) or rule)  # type: ignore[arg-type]
 
 
 def _name(module: ModuleType) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from dagster_planexec.contract.task import Task
+from dagster_planexec.contract.task import NamedInput, Task
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.world.period import Period
 from dagster_planexec.world.relation import InputView
@@ -62,17 +62,29 @@ def effect_scope(task: Task) -> tuple[str, str]:
     return made.effect_scope, made.effects_from
 
 
+def view_of(task: Task, period: Period, named: NamedInput, table: str, *, whole: bool = False) -> InputView:
+    """One input bound to one table; `whole`: all of the table, because it was made in scope already."""
+    contract = task.contracts[named.contract]
+    scoped = contract.date is not None and not whole
+    return InputView(
+        named.name,
+        named.role,
+        table,
+        contract.key,
+        contract.amount,
+        contract.date if scoped else None,
+        period.start if scoped else None,
+        period.end if scoped else None,
+    )
+
+
 def live_view(task: Task, period: Period, name: str) -> InputView | None:
     """The rows of a live input that a period is about: what admission fingerprints and what credits rest on.
 
     None for an input that is no live table (a delivery: its landed bytes are the evidence).
     """
     declared = task.input(name)
-    if declared.source is None:
-        return None
-    contract = task.contracts[declared.contract]
-    start, end = (period.start, period.end) if contract.date else (None, None)
-    return InputView(name, declared.role, declared.source, contract.key, contract.amount, contract.date, start, end)
+    return None if declared.source is None else view_of(task, period, declared, declared.source)
 
 
 def lower_cap(task: Task, named: str | None) -> Decimal:

@@ -121,7 +121,7 @@ def _settling(planned: PlannedTask, work: Work, context: dg.AssetExecutionContex
                 repeatable(task)[-1].name,
                 description="The plan, before it runs",
                 partition=context.partition_key,
-                metadata=plan_card(checked, work.tools, work.journal),
+                metadata=plan_card(checked, work),
             )
         )
 

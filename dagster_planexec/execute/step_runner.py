@@ -104,8 +104,9 @@ def _identity(step: Step, resolved: Resolved) -> str:
 
 def _try_once(run: Run, step: Step, resolved: Resolved, tries: int, started: float) -> _Tried:
     tool = run.work.tools[step.tool]
-    before = judge_inputs(run, resolved)
-    before += judge(run, bind(run, names_of(run, step, "pre"), scope_of(run, step, resolved), "pre"))
+    with run.work.ports.warehouse.together():
+        before = judge_inputs(run, resolved)
+        before += judge(run, bind(run, names_of(run, step, "pre"), scope_of(run, step, resolved), "pre"))
     _append(run, NewEvent("judged", step.id, {"phase": "pre", "verdicts": [encode_verdict(v) for v in before]}))
     shut = first_shut(before)
     if shut is not None:
@@ -122,13 +123,15 @@ def _try_once(run: Run, step: Step, resolved: Resolved, tries: int, started: flo
             pass
     witnessed = tuple(call.witnessed)
     scope = scope_of(run, step, resolved, outcome.result, witnessed=witnessed)
-    after = judge(run, bind(run, names_of(run, step, "post"), scope, "post"))
-    _append(run, NewEvent("judged", step.id, {"phase": "post", "verdicts": [encode_verdict(v) for v in after]}))
-    verdicts = (*before, *after)
-    shut = first_shut(after)
-    if shut is not None:
-        return _Tried(verdicts, "postcondition", shut.code, _sentence(step, shut), call_may_have_happened=True)
-    seal = look(tool.seal(resolved.args, outcome.result, call), run.work.ports)
+    # The seal is of what was judged: while the block lasts, no other process gets at an embedded warehouse.
+    with run.work.ports.warehouse.together():
+        after = judge(run, bind(run, names_of(run, step, "post"), scope, "post"))
+        _append(run, NewEvent("judged", step.id, {"phase": "post", "verdicts": [encode_verdict(v) for v in after]}))
+        verdicts = (*before, *after)
+        shut = first_shut(after)
+        if shut is not None:
+            return _Tried(verdicts, "postcondition", shut.code, _sentence(step, shut), call_may_have_happened=True)
+        seal = look(tool.seal(resolved.args, outcome.result, call), run.work.ports)
     if seal.state != "seen":
         text = f"what step {step.id!r} left could not be sealed: {seal.message or seal.state}"
         return _Tried(verdicts, "postcondition", seal.code or "EXPECTATION_FAILED", text, call_may_have_happened=True)

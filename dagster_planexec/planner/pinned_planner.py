@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.planner.planner import Planner, PlanRequest, Proposal
-from dagster_planexec.planner.recorded_planner import fill
+from dagster_planexec.planner.recorded_planner import fill, recipe_of
 from dagster_planexec.world.period import Period
 
 PARAMETERS = ("period", "compact")
@@ -31,11 +30,7 @@ class PinnedPlanner(Planner):
     @property
     def recipe(self) -> str:
         """The file's name and content."""
-        try:
-            content = hashlib.sha256(self._path.read_bytes()).hexdigest()
-        except OSError:
-            content = "missing"
-        return f"{self.name}:{self._path.name}:{content}"
+        return recipe_of(self.name, self._path)
 
     def propose(self, request: PlanRequest) -> Proposal:
         """The file's plan for this period; PLAN_REJECTED if the file is not a plan or names an unknown parameter."""

@@ -28,11 +28,7 @@ class RecordedPlanner(Planner):
     @property
     def recipe(self) -> str:
         """The recording's name and content."""
-        try:
-            content = hashlib.sha256(self._path.read_bytes()).hexdigest()
-        except OSError:
-            content = "missing"
-        return f"{self.name}:{self._path.name}:{content}"
+        return recipe_of(self.name, self._path)
 
     def propose(self, request: PlanRequest) -> Proposal:
         """The recorded answer for this period, or PLAN_REJECTED if it was recorded for another task or contract."""
@@ -55,6 +51,12 @@ def _expect_same_contract(recording: dict[str, Any], request: PlanRequest, name:
             f"{recording['contract_version']!r}; this is {request.task.name!r} with {wanted!r}",
             hint="record a new answer: the old one was written for another contract",
         )
+
+
+def recipe_of(planner: str, path: Path) -> str:
+    """What identifies a planner that answers from a file: its name, the file's, and the file's content."""
+    content = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "missing"
+    return f"{planner}:{path.name}:{content}"
 
 
 def read_recording(path: Path) -> dict[str, Any]:

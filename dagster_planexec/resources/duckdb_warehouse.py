@@ -57,16 +57,20 @@ class _Turn:
         with self._guard:
             self._blocks -= 1
             if not self._blocks and self.lock.acquire(blocking=False):
-                self.close()
-                self.lock.release()
+                try:
+                    self.close()
+                finally:
+                    self.lock.release()
 
     def end(self) -> None:
         """Let the next one have its turn."""
         with self._guard:
-            if not self._blocks:
-                self.close()
-            self.thread = None
-            self.lock.release()
+            try:
+                if not self._blocks:
+                    self.close()
+            finally:
+                self.thread = None
+                self.lock.release()
 
     def opened(self, memory_limit: str | None) -> duckdb.DuckDBPyConnection | None:
         """What is open already, if it was opened alike. For whoever has the turn, as the two below."""
@@ -74,15 +78,16 @@ class _Turn:
             self.close()
         return self._open
 
-    def keep(self, connection: duckdb.DuckDBPyConnection, memory_limit: str | None) -> None:
+    def keep(self, database: duckdb.DuckDBPyConnection, memory_limit: str | None) -> duckdb.DuckDBPyConnection:
         """Leave it open until the turn or the block ends."""
-        self._open, self._memory_limit = connection, memory_limit
+        self._open, self._memory_limit = database, memory_limit
+        return database
 
     def close(self) -> None:
         """Close what is open."""
-        if self._open is not None:
-            self._open.close()
-            self._open = None
+        database, self._open = self._open, None
+        if database is not None:
+            database.close()
 
 
 class DuckDbWarehouse(Warehouse):
@@ -107,12 +112,7 @@ class DuckDbWarehouse(Warehouse):
         """A locked-down connection, closed at the end of the block."""
         until = self._until(deadline_s)
         with self._turn(until) as turn:
-            database = turn.opened(self.memory_limit)
-            if database is None:
-                database = self._open(until)
-                turn.keep(database, self.memory_limit)
-                for setting in _LOCK_DOWN:
-                    database.execute(setting)
+            database = turn.opened(self.memory_limit) or turn.keep(self._locked_down(until), self.memory_limit)
             try:
                 # A connection of its own, so that views and transactions end with the session.
                 with database.cursor() as connection, Deadline(connection, deadline_s) as deadline:
@@ -182,6 +182,16 @@ class DuckDbWarehouse(Warehouse):
             yield turn
         finally:
             turn.end()
+
+    def _locked_down(self, until: float) -> duckdb.DuckDBPyConnection:
+        database = self._open(until)
+        try:
+            for setting in _LOCK_DOWN:
+                database.execute(setting)
+        except BaseException:
+            database.close()
+            raise
+        return database
 
     def _open(self, until: float) -> duckdb.DuckDBPyConnection:
         import duckdb  # noqa: PLC0415 - 30 ms that only sessions pay

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dagster_planexec.checks.reconcile.views import input_with_source, sources_of, view_of
+from dagster_planexec.checks.reconcile.views import input_with_source, sources_of
+from dagster_planexec.contract.layout import view_of
 from dagster_planexec.contract.outcome import Done, Failed, Outcome
 from dagster_planexec.contract.tool import Model, TableName, Tool, ToolCall, ToolContract
 from dagster_planexec.world.probe import Probe

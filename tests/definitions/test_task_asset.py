@@ -68,6 +68,18 @@ def test_plan_is_shown_before_its_run_starts(any_month):
         assert logged.timestamp <= records[0].create_timestamp.timestamp()
 
 
+def test_plan_card_says_what_a_reviewer_asks(healthy):
+    """How many claims a probe stands behind, what was found, what changed, and how long there is to say no."""
+    card = {name: value.value for name, value in healthy.observed(healthy.task_run)["recon_report"].metadata.items()}
+
+    assert (card["claims"], card["claims_backed_by_probes"], card["errors"]) == (2, 2, 0)
+    assert card["judged_just_now"] >= 5
+    assert card["may_run"] == "yes"
+    assert card["review_window"] == "6 steps before the first irreversible step"
+    assert card["changes"] == "There is no earlier settled period to compare with."
+    assert "object_exists" in card["report"]
+
+
 def test_healthy_month_materialises_what_is_repeatable_and_records_the_credits(healthy):
     """Both runs are green; credits are an external asset's event of the task run."""
     made = healthy.materialised(healthy.task_run)

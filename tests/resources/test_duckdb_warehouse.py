@@ -215,6 +215,128 @@ def test_the_lock_down_ends_with_the_session(warehouse, tmp_path):
         assert connection.execute(f"select k from read_csv('{tmp_path}/in.csv')").fetchall() == [("X",)]
 
 
+# ------------------------------------------------------------------------------------------ sessions that share
+
+
+def held_by_us(path):
+    """Whether another process finds the file taken."""
+    command = [sys.executable, "-c", "import duckdb, sys; duckdb.connect(sys.argv[1]).close()", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 or f"PID {os.getpid()}" in done.stderr
+    return done.returncode != 0
+
+
+def test_sessions_together_share_one_opening_that_ends_with_the_block(warehouse):
+    """The file stays open between them, nobody else has it meanwhile, and it is free afterwards."""
+    with warehouse.together():
+        assert not held_by_us(warehouse.path)
+        for _ in range(2):
+            with warehouse.session() as session:
+                assert session.rows("select count(*) from s.t") == [(3,)]
+            assert held_by_us(warehouse.path)
+
+    assert not held_by_us(warehouse.path)
+
+
+def test_blocks_nest_and_the_outermost_ends_it(warehouse):
+    """An inner block that ends closes nothing that the outer one shares."""
+    with warehouse.together():
+        with warehouse.together(), warehouse.session():
+            pass
+        assert held_by_us(warehouse.path)
+
+    assert not held_by_us(warehouse.path)
+
+
+def test_each_session_of_a_block_is_locked_down(warehouse, tmp_path):
+    """Also the second: no file, no setting, no variable of the calling code."""
+    (tmp_path / "in.csv").write_text("k,a\nX,1\n")
+    leaked = pd.DataFrame({"k": ["X"]})
+    with warehouse.together():
+        for _ in range(2):
+            with warehouse.session() as session:
+                assert caught(lambda: session.rows(f"select * from read_csv('{tmp_path}/in.csv')")).code == "FORBIDDEN"
+            with warehouse.session() as session:
+                assert caught(lambda: session.execute("set threads = 1")).code == "FORBIDDEN"
+            with warehouse.session() as session:
+                assert caught(lambda: session.rows("select * from leaked")).code == "TABLE_GONE"
+            with warehouse.session() as session:
+                assert session.rows("select count(*) from s.t") == [(3,)]
+    assert len(leaked) == 1
+
+
+def test_sessions_of_a_block_share_tables_and_nothing_else(warehouse):
+    """A view and an open transaction end with the session that made them."""
+    with warehouse.together():
+        with warehouse.session() as session:
+            session.bind_view("mine", "select 1 as x")
+            session.execute("insert into s.t values ('D', 1)")
+            session.execute("begin transaction")
+            session.execute("delete from s.t")
+        with warehouse.session() as session:
+            assert session.rows("select count(*) from s.t") == [(4,)]
+            assert caught(lambda: session.rows("select * from mine")).code == "TABLE_GONE"
+
+
+def test_a_load_inside_a_block_may_read_its_file(warehouse, tmp_path):
+    """It does not get the locked-down database, and the session after it does not get the loader's."""
+    (tmp_path / "in.csv").write_text("k,a\nX,1.50\nY,2\n")
+    read = f"select * from read_csv('{tmp_path}/in.csv')"
+    with warehouse.together():
+        for _ in range(2):
+            with warehouse.session() as session:
+                assert caught(lambda: session.rows(read)).code == "FORBIDDEN"
+            assert warehouse.ingest(request_of(tmp_path / "in.csv"), deadline_s=30).rows_loaded == 2
+        with warehouse.session() as session:
+            assert session.rows("select count(*) from s.t") == [(2,)]
+
+
+def test_a_session_that_was_interrupted_does_not_harm_the_next_of_its_block(warehouse):
+    """After a TIMEOUT the next session works, and has its own deadline."""
+    with warehouse.together():
+        assert caught(lambda: run_long(warehouse)).code == "TIMEOUT"
+        with warehouse.session(deadline_s=30) as session:
+            assert session.rows("select count(*) from s.t") == [(3,)]
+
+
+def run_long(warehouse):
+    with warehouse.session(deadline_s=0.3) as session:
+        session.rows(LONG)
+
+
+def test_a_session_that_outlives_its_block_closes_the_file(warehouse):
+    """A thread that was given up keeps what it uses, and nothing stays open behind it."""
+    inside, go_on = threading.Event(), threading.Event()
+
+    def straggle():
+        with warehouse.session() as session:
+            inside.set()
+            go_on.wait(10)
+            assert session.rows("select count(*) from s.t") == [(3,)]
+
+    straggler = threading.Thread(target=straggle)
+    with warehouse.together():
+        straggler.start()
+        assert inside.wait(10)
+    assert held_by_us(warehouse.path)
+    go_on.set()
+    straggler.join()
+
+    assert not held_by_us(warehouse.path)
+
+
+def test_a_warehouse_with_another_memory_limit_shares_nothing(warehouse):
+    """Two objects for one file: each session has its own object's limit."""
+    small = DuckDbWarehouse(warehouse.path, memory_limit="64MB")
+    asked = "select current_setting('memory_limit')"
+    with warehouse.together():
+        for _ in range(2):
+            with warehouse.session() as session:
+                assert session.rows(asked) != [("61.0 MiB",)]
+            with small.session() as session:
+                assert session.rows(asked) == [("61.0 MiB",)]
+
+
 # -------------------------------------------------------------------------------------------------- deadlines
 
 

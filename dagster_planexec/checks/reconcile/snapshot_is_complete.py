@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from dagster_planexec.checks.check import BoundCheck, Check, Finding, NotApplicable, Stated
-from dagster_planexec.checks.reconcile.views import input_with_source, view_of
+from dagster_planexec.checks.reconcile.views import input_with_source
 from dagster_planexec.checks.scope import StepScope
+from dagster_planexec.contract.layout import view_of
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.observation import Observation
 from dagster_planexec.world.probes.identities import SideFigures

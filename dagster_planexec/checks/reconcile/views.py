@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dagster_planexec.contract.file_contract import FileContract
+from dagster_planexec.contract.layout import view_of
 from dagster_planexec.contract.task import NamedInput, Task
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.world.period import Period
@@ -46,22 +46,6 @@ def views_of(task: Task, period: Period, inputs: Mapping[str, str]) -> tuple[Inp
                     hint="declare keys that correspond column by column",
                 )
     return views
-
-
-def view_of(task: Task, period: Period, named: NamedInput, table: str, *, whole: bool = False) -> InputView:
-    """One input bound to one table; `whole`: all of the table, because it was made in scope already."""
-    contract: FileContract = task.contracts[named.contract]
-    scoped = contract.date is not None and not whole
-    return InputView(
-        named.name,
-        named.role,
-        table,
-        contract.key,
-        contract.amount,
-        contract.date if scoped else None,
-        period.start if scoped else None,
-        period.end if scoped else None,
-    )
 
 
 def input_with_source(task: Task, source: str) -> NamedInput | None:

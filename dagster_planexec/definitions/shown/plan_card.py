@@ -7,8 +7,10 @@ from typing import Any
 
 import dagster as dg
 
+from dagster_planexec.checks.live.expectations_of_the_plan import NAME as EXPECTATIONS
 from dagster_planexec.compiler.markup import escaped, one_line, table
 from dagster_planexec.contract.tool import ToolRegistry
+from dagster_planexec.execute.work import Work
 from dagster_planexec.journal.journal import Journal
 from dagster_planexec.journal.results import tools_done
 from dagster_planexec.plan.diff import Keep, describe
@@ -16,11 +18,12 @@ from dagster_planexec.plan.graph import edges
 from dagster_planexec.plan.model import Plan, Step
 from dagster_planexec.settle import CheckedPlan
 
+_JUDGED = frozenset({"passed", "failed"})
 LONGEST_CARD = 12_000
 """Characters of one piece of Markdown in an event."""
 
 
-def plan_card(checked: CheckedPlan, tools: ToolRegistry, journal: Journal) -> dict[str, dg.MetadataValue[Any]]:
+def plan_card(checked: CheckedPlan, work: Work) -> dict[str, dg.MetadataValue[Any]]:
     """The plan as metadata of an observation. Everything in it is data: bounded, escaped, never a link."""
     errors = [f for f in checked.findings if f.severity == "error"]
     shut = [v for v in checked.live if not v.opens]
@@ -36,16 +39,24 @@ def plan_card(checked: CheckedPlan, tools: ToolRegistry, journal: Journal) -> di
         "may_run": dg.MetadataValue.text("yes" if checked.rejected_with is None else f"no: {checked.rejected_with}"),
         "errors": dg.MetadataValue.int(len(errors) + len(shut)),
         "warnings": dg.MetadataValue.int(len(checked.findings) - len(errors)),
-        "report": dg.MetadataValue.md(_report(checked)),
+        "report": dg.MetadataValue.md(_report(checked, work)),
         "claims": dg.MetadataValue.int(checked.claims),
-        "claims_backed_by_probes": dg.MetadataValue.int(probe_backed(checked)),
-        "review_window": dg.MetadataValue.text(review_window(checked, tools, journal)),
+        "claims_backed_by_probes": dg.MetadataValue.int(probe_backed(checked, work)),
+        "judged_just_now": dg.MetadataValue.int(judged_now(checked)),
+        "review_window": dg.MetadataValue.text(review_window(checked, work.tools, work.journal)),
     }
 
 
-def probe_backed(checked: CheckedPlan) -> int:
-    """How many statements about the world were looked at just now: live verdicts that were really judged."""
-    return sum(1 for verdict in checked.live if verdict.status in {"passed", "failed"})
+def probe_backed(checked: CheckedPlan, work: Work) -> int:
+    """How many of the plan's claims a probe judges: expectations that were judged now, and claims that name a check."""
+    expectations = sum(1 for v in checked.live if v.check == EXPECTATIONS and v.status in _JUDGED)
+    claims = sum(1 for step in checked.plan.steps for claim in step.claims if claim.claim in work.checks)
+    return min(expectations, len(checked.plan.expects)) + claims
+
+
+def judged_now(checked: CheckedPlan) -> int:
+    """How many statements about the world were looked at just now."""
+    return sum(1 for verdict in checked.live if verdict.status in _JUDGED)
 
 
 def review_window(checked: CheckedPlan, tools: ToolRegistry, journal: Journal) -> str:
@@ -104,8 +115,12 @@ def _changes(checked: CheckedPlan) -> str:
                           + [f"- {escaped(describe(edit))}" for edit in changed]))  # fmt: skip
 
 
-def _report(checked: CheckedPlan) -> str:
-    lines = [f"{checked.claims} claims, {probe_backed(checked)} statements backed by probes.", ""]
+def _report(checked: CheckedPlan, work: Work) -> str:
+    backed = probe_backed(checked, work)
+    lines = [
+        f"{backed} of {checked.claims} claims are backed by probes; {judged_now(checked)} facts judged just now.",
+        "",
+    ]
     lines += [
         f"- **{escaped(v.status)}** {escaped(v.check)}: {escaped(v.text)} (expected {escaped(str(v.expected))}; "
         f"saw {escaped(str(v.observed))})"

@@ -43,7 +43,14 @@ def bind(run: Run, names: Iterable[str], scope: StepScope, phase: Phase) -> list
                 "BAD_CONTRACT", f"tool {scope.contract.name!r} names a check {name[:80]!r} that does not exist",
                 hint=f"the checks are {', '.join(sorted(run.work.checks))}",
             )  # fmt: skip
-        bound.extend(run.work.checks[name](scope, phase))
+        try:
+            bound.extend(run.work.checks[name](scope, phase))
+        except AttributeError as error:
+            raise PlanexecError(
+                "VALIDATION_ERROR",
+                f"check {name} cannot be asked of a step with tool {scope.contract.name!r}: {error}",
+                hint="claim only what the tool's arguments and results have",
+            ) from error
     return bound
 
 

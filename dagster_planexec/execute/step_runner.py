@@ -68,6 +68,9 @@ def run_step(run: Run, step_id: str) -> StepReport:
         tried = _try_once(run, step, resolved, tries, started)
     except PlanexecError as error:
         tried = _Tried((), "precondition", error.code, error.message)
+    except Exception as error:  # noqa: BLE001 - a step that cannot be judged stops, whatever it was that could not
+        text = f"step {step_id} could not be judged: {type(error).__name__}: {bounded(str(error), 300)}"
+        tried = _Tried((), "postcondition", "INTERNAL", text, call_may_have_happened=_was_called(run, step_id))
     return _finish(run, step, tried, tries, started, resolved=resolved)
 
 
@@ -82,6 +85,10 @@ def not_run(run: Run, step: Step, because: str) -> StepReport:
     report = StepReport(step.id, step.tool, "not-run", None, because, 0, 0.0, (), Stop(because))
     _append(run, _ended(report))
     return report
+
+
+def _was_called(run: Run, step_id: str) -> bool:
+    return bool(run.work.journal.events(run.attempt, run_id=run.run_id, kinds=["calling"], step=step_id))
 
 
 def _reuse(run: Run, step: Step, resolved: Resolved) -> _Tried | None:
@@ -104,9 +111,12 @@ def _identity(step: Step, resolved: Resolved) -> str:
 
 def _try_once(run: Run, step: Step, resolved: Resolved, tries: int, started: float) -> _Tried:
     tool = run.work.tools[step.tool]
+    asked = scope_of(run, step, resolved)
+    added = [name for name in names_of(run, step, "post") if name not in tool.contract.postconditions]
+    bind(run, added, asked, "post")  # a claim that does not fit its step is met before the call, not after it
     with run.work.ports.warehouse.together():
         before = judge_inputs(run, resolved)
-        before += judge(run, bind(run, names_of(run, step, "pre"), scope_of(run, step, resolved), "pre"))
+        before += judge(run, bind(run, names_of(run, step, "pre"), asked, "pre"))
     _append(run, NewEvent("judged", step.id, {"phase": "pre", "verdicts": [encode_verdict(v) for v in before]}))
     shut = first_shut(before)
     if shut is not None:
@@ -211,7 +221,7 @@ def _finish(
     if tried.done is not None:
         save_done(run.work.journal, run.attempt, tried.done)
         _remember_landing(run, tried.done, fresh=state == "done")
-        report = replace(report, facts=tried.done.result)
+        report = replace(report, facts={**tried.done.result, "sealed": encode(tried.done.seal.facts)})
     if isinstance(decision, Stop):
         events.append(NewEvent("stopped", step.id, {"code": tried.code, "reason": bounded(decision.reason)}))
     if report.state is not None:

@@ -177,8 +177,10 @@ def credits_of(report: RunReport) -> dict[str, Any]:
         "hold_id": None,
     }
     for step in report.steps:
-        if "issued_count" in step.facts and step.outcome in {"done", "reused"}:
-            out |= {"issued_count": step.facts["issued_count"], "issued_amount": step.facts["issued_amount"]}
+        if "issued_count" in step.facts and step.outcome in _MADE:
+            # What the credit system holds, not what this call added to it: a second run adds nothing.
+            standing = cast("Mapping[str, Any]", decode(dict(step.facts["sealed"])))
+            out |= {"issued_count": standing["count"], "issued_amount": plain(standing["amount"])}
         if step.outcome == "held":
             facts = cast("Mapping[str, Any]", decode(dict(step.facts)))
             amount = plain(facts.get("amount")) or "0.00"

@@ -238,3 +238,12 @@ def test_every_step_of_a_run_has_an_end_in_the_journal(bench: BenchMaker) -> Non
 
     assert [(s.id, s.outcome) for s in steps] == [("make", "failed"), ("copy", "not-run")]
     assert steps[1].reason == "the run stopped at make: ROWCOUNT_MISMATCH"
+
+
+def test_a_claim_that_does_not_fit_its_step_stops_it_uncalled(bench: BenchMaker) -> None:
+    """A plan may claim any known check; one that asks for what the step has not got is refused with a code."""
+    b = bench(make={})
+
+    (report,) = b.go(plan_of({**MAKE, "claims": [{"claim": "object_exists"}]}))
+
+    assert (report.state, report.code, b.calls) == ("failed", "VALIDATION_ERROR", [])

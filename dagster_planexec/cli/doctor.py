@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dagster_planexec.cli.project import ProjectFolder
     from dagster_planexec.definitions.planned_task import PlannedTask
 
-NEEDED = {"dagster": ">=1.13.22,<1.14", "dagster-aws": ">=0.29,<0.30", "duckdb": ">=2.0.1,<3", "sqlglot": ">=30,<31"}
+NEEDED = {"dagster": ">=1.13.22,<1.14", "dagster-aws": ">=0.29.22,<0.30", "duckdb": ">=2.0.1,<3", "sqlglot": ">=30,<31"}
 """What this package was tried with; outside of it, private parts of Dagster may have moved."""
 
 

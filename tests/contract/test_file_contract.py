@@ -1,0 +1,114 @@
+"""File contracts: what must be declared, and that nothing is guessed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from dagster_planexec.contract.file_contract import FileContract, load_contract
+from dagster_planexec.errors import PlanexecError
+
+GOOD: dict[str, Any] = {
+    "name": "invoice",
+    "version": "1",
+    "columns": [
+        {"name": "charge_id", "type": "text", "headers": ["Charge", "Charge ID"]},
+        {"name": "amount", "type": "decimal", "precision": 12, "scale": 2},
+        {"name": "charged_on", "type": "date", "formats": ["%Y-%m-%d"]},
+        {"name": "memo", "type": "text", "required": False, "nullable": True},
+    ],
+    "key": ["charge_id"],
+    "amount": "amount",
+    "date": "charged_on",
+    "currency": "USD",
+}
+
+
+def write(folder: Path, contract: Any) -> Path:
+    """A contract file."""
+    path = folder / "invoice.yaml"
+    path.write_text(contract if isinstance(contract, str) else yaml.safe_dump(contract), encoding="utf-8")
+    return path
+
+
+def test_a_good_contract_loads(tmp_path: Path) -> None:
+    """With the types that its table will have."""
+    contract = load_contract(write(tmp_path, GOOD))
+
+    assert [column.sql_type for column in contract.columns] == ["VARCHAR", "DECIMAL(12,2)", "DATE", "VARCHAR"]
+
+
+def _columns(index: int, **changes: Any) -> dict[str, Any]:
+    columns = [dict(column) for column in GOOD["columns"]]
+    columns[index] |= changes
+    return {**GOOD, "columns": columns}
+
+
+@pytest.mark.parametrize(
+    ("contract", "says"),
+    [
+        (_columns(2, formats=[]), "a date order is never guessed"),
+        (_columns(1, scale=13), "scale 13 exceeds precision 12"),
+        (_columns(1, thousands=","), None),
+        (_columns(1, thousands=".", decimal_mark="."), "thousands and decimal mark"),
+        (_columns(1, type="float"), "columns.1.type"),
+        (_columns(1, name="Amount!"), "columns.1.name"),
+        (_columns(3, name="charge_id"), "two columns have one name"),
+        (_columns(3, headers=["Charge ID"]), "one header belongs to two columns"),
+        ({**GOOD, "key": ["nothing"]}, "key names 'nothing'"),
+        ({**GOOD, "key": []}, "key"),
+        ({**GOOD, "amount": "memo"}, "is not a decimal"),
+        ({**GOOD, "date": "memo"}, "is not a date"),
+        ({**GOOD, "sniff": True}, "sniff"),
+        ({k: v for k, v in GOOD.items() if k != "currency"}, "currency"),
+        ({**GOOD, "min_rows": -1}, "min_rows"),
+        ("- 1\n- 2\n", "contract"),
+        ("{{", "yaml"),
+    ],
+)  # fmt: skip
+def test_what_is_missing_or_wrong_is_named(tmp_path: Path, contract: Any, says: str | None) -> None:
+    """BAD_CONTRACT with file and field; None: nothing is wrong."""
+    path = write(tmp_path, contract)
+    if says is None:
+        assert isinstance(load_contract(path), FileContract)
+        return
+
+    with pytest.raises(PlanexecError) as refused:
+        load_contract(path)
+
+    assert refused.value.code == "BAD_CONTRACT"
+    assert "invoice.yaml" in refused.value.message
+    assert says in refused.value.message
+
+
+def test_a_contract_that_is_not_there(tmp_path: Path) -> None:
+    """The same code."""
+    with pytest.raises(PlanexecError) as refused:
+        load_contract(tmp_path / "none.yaml")
+
+    assert refused.value.code == "BAD_CONTRACT"
+
+
+@pytest.mark.parametrize(("key", "compression"), [("a/2026-03.csv", "none"), ("a/2026-03.csv.gz", "gzip")])
+def test_the_suffix_declares_the_compression(key: str, compression: str) -> None:
+    """Never sniffed."""
+    assert FileContract.model_validate(GOOD).format_of(key).compression == compression
+
+
+@pytest.mark.parametrize("key", ["a.csv.zip", "a.parquet", "a", "a.CSV", "csv"])
+def test_a_suffix_without_an_independent_counter_is_refused(key: str) -> None:
+    """No such format is offered."""
+    with pytest.raises(PlanexecError) as refused:
+        FileContract.model_validate(GOOD).format_of(key)
+
+    assert refused.value.code == "BAD_CONTRACT"
+
+
+def test_headers_are_found_under_every_alias() -> None:
+    """And an optional column that is not there has none."""
+    found = FileContract.model_validate(GOOD).columns_for((" Charge ID ", "amount", "charged_on"))
+
+    assert [column.header for column in found] == [" Charge ID ", "amount", "charged_on", None]

@@ -21,6 +21,7 @@ from dagster_planexec.contract.codes import meaning
 from dagster_planexec.definitions.partitions import just_closed
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.admit import read_sql
+from dagster_planexec.journal.encoding import decode, plain
 from dagster_planexec.journal.journal import Attempt, Journal
 from dagster_planexec.journal.results import hold
 from dagster_planexec.journal.run_report import load_report, newest_report
@@ -133,7 +134,7 @@ def _find(
     if reference.startswith("hold_") and (held := hold(journal, reference)) is not None:
         return "hold", {"id": held.id, "task": held.task, "period": held.period, "step": held.step, "code": held.code,
                         "state": held.state, "plan": held.plan_digest, "opened_at": held.opened_at,
-                        **held.facts}  # fmt: skip
+                        **plain(decode(dict(held.facts)))}  # fmt: skip
     if reference.startswith("att_"):
         attempt = journal.attempt(reference)
         events = [

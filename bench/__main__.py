@@ -26,14 +26,10 @@ from bench.timing import Measured
 Measure = Callable[[argparse.Namespace, Path], tuple[Measured, ...]]
 
 MEASURES: dict[str, Measure] = {
-    "check_plan": lambda o, at: (
-        check_plan(scene(at, rows=10, max_steps=o.steps), steps=o.steps, runs=o.runs),
-    ),
-    "compile_plan": lambda o, at: (
-        compile_plan(scene(at, rows=10, max_steps=o.steps), steps=o.steps, runs=o.runs),
-    ),
+    "check_plan": lambda o, at: (check_plan(scene(at, rows=10, max_steps=o.steps), steps=o.steps, runs=o.runs),),
+    "compile_plan": lambda o, at: (compile_plan(scene(at, rows=10, max_steps=o.steps), steps=o.steps, runs=o.runs),),
     "import_cost": lambda o, _: (import_cost(runs=o.runs),),
-    "step_cost": lambda o, at: (step_cost(scene(at, rows=o.step_rows), steps=o.chain, runs=o.runs),),
+    "step_cost": lambda o, at: (step_cost(scene(at, rows=o.step_rows), steps=o.chain, rows=o.step_rows, runs=o.runs),),
     "load": lambda o, at: (load(scene(at, rows=o.rows), rows=o.rows, runs=o.runs),),
     "reconcile": lambda o, at: reconcile(scene(at, rows=o.rows), rows=o.rows, runs=o.runs),
 }
@@ -73,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rows", type=int, default=1_000_000, help="rows of each side (load, reconcile)")
     parser.add_argument("--steps", type=int, default=1_000, help="steps of the long plan (check_plan, compile_plan)")
     parser.add_argument("--chain", type=int, default=10, help="steps of the plan that is run (step_cost)")
-    parser.add_argument("--step-rows", type=int, default=1_000, help="rows that each of its steps copies (step_cost)")
+    parser.add_argument("--step-rows", type=int, default=61_400, help="rows that each of its steps copies (step_cost)")
     parser.add_argument("--runs", type=int, default=5, help="rounds; the median counts")
     parser.add_argument("--only", nargs="+", choices=MEASURES, metavar="MEASURE", help=f"any of {', '.join(MEASURES)}")
     return parser

@@ -23,9 +23,7 @@ def _block(n: int) -> list[dict[str, Any]]:
     sources = [{"ref": f"fetch_{n}.landed"}]
     return [
         _step(f"snapshot_{n}", "warehouse.snapshot", before, source="ledger.charges", target=f"staging.ledger_{n}"),
-        _step(
-            f"table_{n}", "warehouse.create_table", before, target=f"staging.invoice_{n}", contract="vendor_invoice"
-        ),
+        _step(f"table_{n}", "warehouse.create_table", before, target=f"staging.invoice_{n}", contract="vendor_invoice"),
         _step(f"fetch_{n}", "s3.get", before, bucket="vendor-drops", key="vendor/exports/2026-03-invoice.csv"),
         _step(
             f"load_{n}",

@@ -26,7 +26,7 @@ _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 """The same events are stored; a terminal is no part of what is measured."""
 
 
-def step_cost(on: Scene, *, steps: int, runs: int) -> Measured:
+def step_cost(on: Scene, *, steps: int, rows: int, runs: int) -> Measured:
     """A chain of snapshots, each with its three checks: as a plan's job, and as a job of ops by hand.
 
     Both run in this process, on one Dagster instance with its files on disk.
@@ -42,12 +42,12 @@ def step_cost(on: Scene, *, steps: int, runs: int) -> Measured:
             "harness": _harness(on, steps, instance, open_things),
         }
         found = medians(cases, runs)
-    return Measured("step_cost", found["harness"] / found["by_hand"], "ratio", BUDGET, found, {"steps": steps})
+    return Measured(
+        "step_cost", found["harness"] / found["by_hand"], "ratio", BUDGET, found, {"steps": steps, "rows": rows}
+    )
 
 
-def _run(
-    job: dg.JobDefinition, instance: dg.DagsterInstance, tags: Callable[[], dict[str, str]]
-) -> Callable[[], None]:
+def _run(job: dg.JobDefinition, instance: dg.DagsterInstance, tags: Callable[[], dict[str, str]]) -> Callable[[], None]:
     def run() -> None:
         assert job.execute_in_process(instance=instance, tags=tags(), run_config=_QUIET).success
 

@@ -60,15 +60,27 @@ class DagsterLauncher(Launcher):
                 "dagster/max_retries": "0",  # only the task run can be run again
             },
         )
+        try:
+            self._announce(run, attempt, plan_digest, period)
+            # The result is not entered as a context: that would set the resources up once more, to load outputs.
+            execute_run(recon, run, self._instance, raise_on_error=False)
+        except BaseException:
+            # An interrupt may come at any line; nothing else would ever end a run that has not begun.
+            self._end(run)
+            raise
+        return run.run_id
+
+    def _announce(self, run: dg.DagsterRun, attempt: Attempt, plan_digest: str, period: Period) -> None:
+        """Link the two runs to each other, before anything of the plan runs."""
         self._instance.add_run_tags(self._task_run_id, {"planexec/plan_run": run.run_id, ATTEMPT_TAG: attempt.id})
         self._instance.report_engine_event(
-            f"Plan {plan_digest[:8]} of {binding.task.name} {period.text}, run by task run {self._task_run_id}. "
+            f"Plan {plan_digest[:8]} of {self._binding.task.name} {period.text}, run by task run {self._task_run_id}. "
             "To run it again, run the task run again: what is done is reused.",
             run,
-            EngineEventData(
-                metadata={"task run": dg.MetadataValue.dagster_run(self._task_run_id)},
-            ),
+            EngineEventData(metadata={"task run": dg.MetadataValue.dagster_run(self._task_run_id)}),
         )
-        # The result is not entered as a context: that would set the resources up once more, to load outputs.
-        execute_run(recon, run, self._instance, raise_on_error=False)
-        return run.run_id
+
+    def _end(self, run: dg.DagsterRun) -> None:
+        left = self._instance.get_run_by_id(run.run_id)
+        if left is not None and not left.is_finished:
+            self._instance.report_run_canceled(left, "The task run was ended while this run had not ended yet.")

@@ -148,6 +148,20 @@ def test_terminated_task_run_is_noticed_at_the_next_step(world, work, instance):
     assert "CANCELLED" in steps["stage_table"].reason
 
 
+def test_interrupt_before_the_first_step_leaves_no_run_behind(world, work, instance, monkeypatch):
+    """A plan run that was created and never begun would be waiting for ever."""
+
+    def interrupted(*_: object) -> None:
+        raise dg.DagsterExecutionInterruptedError
+
+    monkeypatch.setattr(instance, "report_engine_event", interrupted)
+    with pytest.raises(dg.DagsterExecutionInterruptedError):
+        launched(instance, work, world.period, recorded_plan(work, world.period))
+
+    (run,) = instance.get_runs(dg.RunsFilter(job_name="vendor_reconciliation__plan_run"))
+    assert run.status is dg.DagsterRunStatus.CANCELED
+
+
 def test_plan_run_of_another_attempts_plan_is_refused(world, work, instance):
     """The attempt in the tag and the plan in the arguments must belong together."""
     plan = recorded_plan(work, world.period)

@@ -35,7 +35,8 @@ class ContributionOfSides(Probe):
     - `rows`: rows in scope; `lookups`: the same of inputs that are not sides, recorded and never judged.
     - `keys`: distinct normalised keys; `overlaps`: for each pair, `sides` and the keys that are `in_both`.
     - `stored`, `rerun`: fingerprints of the stored result and of the query run again.
-    - `without`: the fingerprint with that side empty; `without_any`: with all sides empty (absent if not needed).
+    - `without`: the fingerprint with that side empty; `without_any`: with all sides empty (absent if not needed). Just
+      the count of rows where that is another one already: it cannot be the stored fingerprint, and costs a third.
     - `sees`: for a side without which the result is the same, the change of its rows that the query was found to see,
       or '' if it saw none; `untried`: the changes under which the query itself failed.
     """
@@ -78,13 +79,14 @@ class ContributionOfSides(Probe):
         yield "stored", str(stored)
         yield "rerun", str(session.fingerprint(query))
         without = {
-            side.name: self._with(session, query, {side.name: _nothing_of(session, side)}) for side in self.sides
+            side.name: self._with(session, query, {side.name: _nothing_of(session, side)}, unless=stored.rows)
+            for side in self.sides
         }
         yield "without", without
         silent = [side for side in self.sides if without[side.name] == str(stored)]
         if silent:
             emptied = {side.name: _nothing_of(session, side) for side in self.sides}
-            yield "without_any", self._with(session, query, emptied)
+            yield "without_any", self._with(session, query, emptied, unless=stored.rows)
         sees: dict[str, Fact] = {}
         untried: dict[str, Fact] = {}
         for side in silent:
@@ -109,11 +111,16 @@ class ContributionOfSides(Probe):
                 untried.append(f"{shift.text}: {error.message[:120]}")
         return "", tuple(untried)
 
-    def _with(self, session: Session, query: str, bound: Mapping[str, str]) -> str:
-        """The fingerprint of the query with some names standing for other rows; the names are put back."""
+    def _with(self, session: Session, query: str, bound: Mapping[str, str], *, unless: int | None = None) -> str:
+        """The fingerprint of the query with some names standing for other rows; the names are put back.
+
+        With `unless`, just the count of its rows if that is not so many.
+        """
         try:
             for name, rows in bound.items():
                 session.bind_view(name, rows)
+            if unless is not None and (found := _count(session, query)) != unless:
+                return f"{found} rows"
             return str(session.fingerprint(query))
         finally:
             for view in self.views:
@@ -126,7 +133,11 @@ def _nothing_of(session: Session, view: InputView) -> str:
 
 
 def _rows(session: Session, view: InputView) -> int:
-    return count_of(session.rows(f"select count(*) from ({view.query(session.quote)})")[0][0])
+    return _count(session, view.query(session.quote))
+
+
+def _count(session: Session, query: str) -> int:
+    return count_of(session.rows(f"select count(*) from (\n{query}\n)")[0][0])
 
 
 def overlap_of_keys(session: Session, sides: tuple[InputView, ...]) -> Iterator[tuple[str, Fact]]:

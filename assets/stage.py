@@ -63,6 +63,9 @@ class LocalScene(Scene):
         """`dagster dev` on this world, sensors on, until Ctrl-C."""
         _refuse_taken(port)
         command = [sys.executable, "-m", "dagster", "dev", "-w", "workspace.yaml", "-h", HOST, "-p", str(port)]
+        for data in DATA_SETS:  # both tasks are in the catalog, so both can be clicked
+            if data != self._world.data.name:
+                DemoWorld(self.home, self._world.endpoint, data=data).seed()
         log = self.home / "dagster_dev.log"
         sys.stderr.write(
             f"UI: http://{HOST}:{port} in about half a minute; sensors start the delivered months by themselves.\n"
@@ -194,7 +197,7 @@ def _document(world: DemoWorld, plan: Plan, author: str, run: LiteralRun) -> dic
     document = of_task(world.data.task, world.period)
     held = run.status == "held"
     return document | {
-        "plan": {"digest": full_digest(plan), "planner": "recorded", "author": author, "revision": 1},
+        "plan": {"digest": full_digest(plan), "planner": "recorded", "author": author, "revision": 1, "model_called": False},
         "status": run.status,
         "code": "APPROVAL_REQUIRED" if held else None,
         "text": "followed to the letter; " + next((s.detail for s in run.steps if s.outcome == "held"), "nothing held"),

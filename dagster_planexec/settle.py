@@ -22,7 +22,7 @@ from dagster_planexec.journal.journal import Attempt, NewEvent
 from dagster_planexec.journal.run_report import RunReport, RunStatus, close_steps, read_steps, save_report
 from dagster_planexec.plan.diff import Edit, diff
 from dagster_planexec.plan.digest import full_digest
-from dagster_planexec.plan.model import Plan
+from dagster_planexec.plan.model import Plan, parse_plan
 from dagster_planexec.planner.planner import Planner, PlanRequest, Proposal
 from dagster_planexec.world.period import Period
 
@@ -161,8 +161,9 @@ def _open(settling: Settling, period: Period, admission: Admission, *, anew: boo
 
 
 def _propose(settling: Settling, period: Period, attempt: Attempt) -> Proposal:
-    """The attempt's plan if it has one, else a new proposal."""
-    if attempt.plan_digest is not None:
+    """The attempt's plan if it has one that breaks no rule, else a new proposal."""
+    broken = (attempt.status, attempt.code) == ("rejected", "PLAN_REJECTED")
+    if attempt.plan_digest is not None and not broken:
         provenance = dict(attempt.provenance)
         try:
             plan = settling.work.journal.load_plan(attempt.plan_digest)
@@ -208,9 +209,16 @@ def _compared(work: Work, plan: Plan, period: Period) -> tuple[tuple[Edit, ...] 
     last = earlier[-1]
     assert last.plan_digest is not None  # noqa: S101 - filtered above
     try:
-        return diff(work.journal.load_plan(last.plan_digest), plan), last.period
+        before = work.journal.load_plan(last.plan_digest)
+        return diff(_as_of(before, work.task.period(last.period), period), plan), last.period
     except PlanexecError:
         return None, None  # an altered old plan is refused where it would run; here there is nothing to compare with
+
+
+def _as_of(plan: Plan, then: Period, now: Period) -> Plan:
+    """An earlier period's plan with this period's texts: that the month moved on is no difference."""
+    text = plan.model_dump_json().replace(then.text, now.text).replace(then.compact, now.compact)
+    return parse_plan(text)
 
 
 def _findings(checked: CheckedPlan) -> list[dict[str, Any]]:

@@ -114,9 +114,10 @@ def _ledger(period: str, rng: Random, unbilled: list[int], inflated: list[int]) 
         cents[index] = rng.randrange(1_000, 3_500)
     for index in inflated:
         cents[index] = rng.randrange(5_000, 25_000)
+    month_of = span.compact
     return [
         Line(
-            f"CH-{span.compact}-{index + 1:06d}",
+            f"CH-{month_of}-{index + 1:06d}",
             f"AC-{rng.randrange(4_000):05d}",
             days[index * len(days) // rows],
             DESCRIPTIONS[index % len(DESCRIPTIONS)],

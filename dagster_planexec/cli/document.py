@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dagster_planexec.contract.codes import meaning
-from dagster_planexec.contract.task import Task
 from dagster_planexec.errors import PlanexecError
-from dagster_planexec.journal.run_report import RunReport, RunStatus
-from dagster_planexec.world.period import Period
+
+if TYPE_CHECKING:
+    from dagster_planexec.contract.task import Task
+    from dagster_planexec.journal.run_report import RunStatus
+    from dagster_planexec.world.period import Period
 
 EXIT = {"succeeded": 0, "held": 3, "stopped": 4, "rejected": 5, "error": 1}
 """Status to exit code."""
@@ -22,7 +24,7 @@ def blank(
     """A document in which nothing happened yet: every part is there, counts are 0 and unknown values null."""
     return {
         "version": 1, "task": task, "partition": partition,
-        "plan": {"digest": None, "planner": None, "author": None, "revision": 0},
+        "plan": {"digest": None, "planner": None, "author": None, "revision": 0, "model_called": False},
         "status": status, "code": code, "text": text, "hint": hint or (meaning(code).hint if code else None),
         "task_run_id": None, "plan_run_id": None, "findings": [dict(finding) for finding in findings], "steps": [],
         "reconciliation": {
@@ -38,6 +40,8 @@ def blank(
 
 def of_task(task: Task, period: Period) -> dict[str, Any]:
     """A blank document of a known task and period, with the names of its own sides."""
+    from dagster_planexec.journal.run_report import RunReport  # noqa: PLC0415 - SQLAlchemy, which `--help` does not pay
+
     return RunReport.blank(task, period, task_run_id=None).as_json()
 
 

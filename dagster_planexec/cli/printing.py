@@ -45,6 +45,7 @@ def print_run(document: Mapping[str, Any], *, console: Console | None = None) ->
     out.print(
         f"[bold]{escape(document['task'])}[/] {document['partition']}   plan {(plan['digest'] or 'none')[:12]} "
         f"by {escape(str(plan['planner']))}: {escape(str(plan['author']))}"
+        + ("" if plan.get("model_called") else "; no model was called")
     )
     if document["steps"]:
         out.print(_steps(document["steps"]))
@@ -90,7 +91,8 @@ def _steps(steps: Sequence[Mapping[str, Any]]) -> Table:
 
 def _figures(out: Console, document: Mapping[str, Any]) -> None:
     recon, credits_ = document["reconciliation"], document["credits"]
-    counts = {name: value for name, value in recon.items() if name != "sums"}
+    names = sorted((name for name in recon if name != "sums"), key=lambda name: not name.endswith("_rows"))
+    counts = {name: recon[name] for name in names}
     if any(counts.values()):
         out.print("  " + ", ".join(f"{escape(name.replace('_', ' '))} {value:,}" for name, value in counts.items()))
     if credits_["issued_count"] or credits_["held_count"]:

@@ -1,10 +1,12 @@
 """The task's asset: it settles a period, shows the plan before it runs, and alone materialises."""
 
 # No `from __future__ import annotations` here: Dagster reads the config class from the annotation itself.
+import warnings
 from collections.abc import Iterator
 
 import dagster as dg
 
+from dagster_planexec.checks.catalogue import BINDERS
 from dagster_planexec.compiler.binding import work_of
 from dagster_planexec.compiler.events import NO_MORE_RUNS
 from dagster_planexec.compiler.markup import one_line
@@ -15,7 +17,7 @@ from dagster_planexec.definitions.partitions import partitions_of
 from dagster_planexec.definitions.planned_task import PlannedTask
 from dagster_planexec.definitions.shown.effects import log_effects
 from dagster_planexec.definitions.shown.ending import deliverable_metadata, ending
-from dagster_planexec.definitions.shown.gates import gates_of, made_by, repeatable
+from dagster_planexec.definitions.shown.gates import gates_of, made_by, repeatable, words_of
 from dagster_planexec.definitions.shown.months import months_card
 from dagster_planexec.definitions.shown.plan_card import plan_card
 from dagster_planexec.errors import PlanexecError
@@ -48,18 +50,25 @@ def task_asset(planned: PlannedTask) -> dg.AssetsDefinition:
         can_subset=False,
         outs={d.name: dg.AssetOut(dagster_type=dg.Nothing, is_required=False, group_name=task.name) for d in made},
         internal_asset_deps=before,
-        check_specs=[
-            # Without its own partitions a check keeps a PLANNED row for ever.
-            dg.AssetCheckSpec(gate, asset=d.name, blocking=True, partitions_def=partitions)
-            for d in made
-            for gate in gates_of(task, d, registry)
-        ],
+        check_specs=[_gate_spec(planned, d.name, gate) for d in made for gate in gates_of(task, d, registry)],
         op_tags={TASK_TAG: task.name},
     )
     def settle_period(context: dg.AssetExecutionContext, config: TaskRunConfig) -> Events:
         yield from _settle_period(planned, context, replan=config.replan)
 
     return settle_period
+
+
+def _gate_spec(planned: PlannedTask, deliverable: str, gate: str) -> dg.AssetCheckSpec:
+    checks = {**BINDERS, **planned.binding.checks}
+    with warnings.catch_warnings():
+        # Partitions of checks are a preview in Dagster. Without them a check keeps a PLANNED row for ever, and what
+        # they do is pinned by the version bound and by tests; a warning per check would only hide others.
+        warnings.simplefilter("ignore", dg.PreviewWarning)
+        return dg.AssetCheckSpec(
+            gate, asset=deliverable, blocking=True, partitions_def=partitions_of(planned.binding.task),
+            description=words_of(gate, checks),
+        )  # fmt: skip
 
 
 def effect_assets(task: Task) -> tuple[dg.AssetSpec, ...]:

@@ -135,6 +135,7 @@ class RunReport:
                 "planner": self.provenance.get("planner"),
                 "author": self.provenance.get("author"),
                 "revision": self.revision,
+                "model_called": bool(self.provenance.get("model_called", False)),
             },
             "status": self.status,
             "code": self.code,

@@ -163,3 +163,17 @@ def test_two_landed_versions_and_no_object_is_a_question_for_a_person(world: Dem
 
     assert answer.document["code"] == "AMBIGUOUS_LANDING"
     assert "2 versions" in answer.document["text"]
+
+
+def test_a_plan_that_broke_a_rule_is_proposed_again_and_one_that_the_world_refused_is_kept(
+    world: DemoWorld, recorded: Callable[..., None]
+) -> None:
+    """Same inputs: the planner is asked again only where the plan itself was at fault."""
+    recorded(lambda answer: answer["steps"][5].update(claims=[{"claim": "looks_nice"}]))
+    rejected(plan(world), "PLAN_REJECTED")
+    rejected(plan(world), "PLAN_REJECTED")
+    attempt = planexec("status", TASK, "--home", world.home).document["periods"][2]["attempt"]
+
+    events = planexec("show", attempt, "--home", world.home).document["events"]
+
+    assert [e["kind"] for e in events].count("proposed") == 2

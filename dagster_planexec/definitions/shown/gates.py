@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import dagster as dg
 
+from dagster_planexec.checks import input_still_holds
+from dagster_planexec.checks.scope import Binder
 from dagster_planexec.compiler.events import sides, verdict_table
 from dagster_planexec.compiler.markup import escaped
 from dagster_planexec.contract.task import Deliverable, Task
@@ -28,6 +31,12 @@ def gates_of(task: Task, deliverable: Deliverable, tools: ToolRegistry) -> tuple
         contract = tools[name].contract
         names += [*contract.preconditions, *contract.postconditions, *task.required_claims.get(name, ())]
     return tuple(dict.fromkeys(names))
+
+
+def words_of(gate: str, checks: Mapping[str, Binder]) -> str:
+    """What a gate asks, in one sentence: the first line of the module that its check is written in."""
+    module = input_still_holds if gate == INHERITED else sys.modules[checks[gate].__module__]
+    return (module.__doc__ or gate).strip().splitlines()[0]
 
 
 def repeatable(task: Task) -> tuple[Deliverable, ...]:

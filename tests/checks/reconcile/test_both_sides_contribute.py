@@ -338,6 +338,23 @@ def test_lookups_are_recorded_and_never_judged(tmp_path):
     assert set(observed["without"]) == {"ledger", "vendor"}
 
 
+@pytest.mark.parametrize(("world", "ledger", "vendor"), [("normal", "counted", "counted"), ("perfect", "read", "read")])
+def test_without_a_side_values_are_read_only_if_the_count_is_the_same(tmp_path, world, ledger, vendor):
+    """Another number of rows is another result already; as many rows are compared value by value."""
+    on = bench(tmp_path)
+    make_world(on, world)
+    args = args_for(on, FULL)
+    assert isinstance(on.call(RunSql(), args), Done)
+
+    (check,) = both_sides_contribute(on.scope(RunSql(), args), "post")
+    without = check.observes.observe(on.ports)["without"]
+
+    assert {side: "read" if "digest" in said else "counted" for side, said in without.items()} == {
+        "ledger": ledger,
+        "vendor": vendor,
+    }
+
+
 THREE = {"ledger": "staging.ledger", "vendor": "staging.vendor", "bank": "staging.bank"}
 THREE_WAY = (
     "select charge_id, l.amount as l, v.amount as v, b.amount as b from ledger l full join vendor v using (charge_id) "

@@ -99,7 +99,8 @@ def _names(node: exp.Expr) -> set[str]:
     from sqlglot import exp  # noqa: PLC0415 - loaded already
 
     if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc | exp.CombinedAggFunc):
-        return {str(node.this).lower()}
+        written = node.this if isinstance(node.this, str) else node.this.name  # a quoted name is the same function
+        return {str(written).strip('"').lower()}
     if isinstance(node, exp.Func):
         return {name.lower() for name in node.sql_names()}
     return set()
@@ -145,6 +146,7 @@ _CHANCE = _words(
     current_user session_user current_role current_catalog current_database current_schema current_schemas
     current_setting current_connection_id current_query current_query_id current_transaction_id txid_current
     getvariable getenv in_search_path pg_backend_pid version
+    ago pg_postmaster_start_time pg_conf_load_time pg_get_viewdef pg_get_constraintdef format_type get_block_size
     sleep_ms write_log error stats vector_type
     approx_quantile approx_top_k approx_count_distinct approx_distinct reservoir_quantile
     """

@@ -76,7 +76,9 @@ def check_file(planned: PlannedTask, path: Path) -> dict[str, Any]:
     code = "PLAN_REJECTED" if rejected else None
     count = sum(1 for f in findings if f.severity == "error")
     return of_task(task, _period_of(planned, plan)) | {
-        "plan": {"digest": full_digest(plan), "planner": "file", "author": path.name, "revision": 0, "model_called": False},
+        "plan": {
+            "digest": full_digest(plan), "planner": "file", "author": path.name, "revision": 0, "model_called": False,
+        },
         "status": "rejected" if rejected else "succeeded",
         "code": code,
         "text": f"the plan breaks {count} rule{'' if count == 1 else 's'}"

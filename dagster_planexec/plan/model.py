@@ -81,8 +81,8 @@ class Step(_Closed):
     tool: str = Field(max_length=200)
     args: Args = Field(default_factory=dict)
     """Literals, references `{"ref": "<step>.<field>"}`, or in pinned plans parameters `{"param": "<name>"}`."""
-    depends_on: tuple[str, ...] = Field(default=(), strict=False)
-    claims: tuple[Claim, ...] = Field(default=(), strict=False)
+    depends_on: tuple[str, ...] = Field(default=(), strict=False, max_length=5_000)
+    claims: tuple[Claim, ...] = Field(default=(), strict=False, max_length=100)
     rationale: str = Field(default="", max_length=2000)
 
 
@@ -92,8 +92,8 @@ class Plan(_Closed):
     task: str = Field(max_length=200)
     period: str = Field(max_length=40)
     intent: str = Field(default="", max_length=4000)
-    expects: tuple[Expectation, ...] = Field(default=(), strict=False)
-    steps: tuple[Step, ...] = Field(strict=False)
+    expects: tuple[Expectation, ...] = Field(default=(), strict=False, max_length=200)
+    steps: tuple[Step, ...] = Field(strict=False, max_length=5_000)
 
     def step(self, step_id: str) -> Step:
         """The first step of that id.
@@ -113,17 +113,26 @@ def parse_plan(raw: bytes | str) -> Plan:
     Raises:
         PlanexecError: PLAN_REJECTED with every place where the text is not a plan, bounded and quoted.
     """
-    if len(raw) > MAX_PLAN_BYTES:
-        raise PlanexecError("PLAN_REJECTED", f"the plan has {len(raw)} bytes; at most {MAX_PLAN_BYTES} are read")
     try:
-        data = json.loads(raw, parse_float=_no_float, parse_constant=_no_float, object_pairs_hook=_no_duplicate_keys)
-        return Plan.model_validate(data)
+        return Plan.model_validate(read_json(raw))
     except ValidationError as error:
         where = "; ".join(
             f"{'.'.join(str(part) for part in item['loc'])[:80] or 'plan'}: {item['msg'][:120]}"
             for item in error.errors(include_url=False, include_input=False)[:10]
         )
         raise PlanexecError("PLAN_REJECTED", f"not a plan: {where}", hint=_HINT) from error
+
+
+def read_json(raw: bytes | str) -> Any:  # noqa: ANN401 - any JSON
+    """JSON as plans and recordings are read: bounded, without floats, no key twice in one object.
+
+    Raises:
+        PlanexecError: PLAN_REJECTED if it is not such JSON.
+    """
+    if len(raw) > MAX_PLAN_BYTES:
+        raise PlanexecError("PLAN_REJECTED", f"the plan has {len(raw)} bytes; at most {MAX_PLAN_BYTES} are read")
+    try:
+        return json.loads(raw, parse_float=_no_float, parse_constant=_no_float, object_pairs_hook=_no_duplicate_keys)
     except (ValueError, RecursionError) as error:
         raise PlanexecError("PLAN_REJECTED", f"not a plan: {str(error)[:200]}", hint=_HINT) from error
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.planner.planner import Planner, PlanRequest, Proposal
-from dagster_planexec.planner.recorded_planner import fill, recipe_of
+from dagster_planexec.planner.recorded_planner import fill, read_file, recipe_of
 from dagster_planexec.world.period import Period
 
 PARAMETERS = ("period", "compact")
@@ -36,10 +35,7 @@ class PinnedPlanner(Planner):
         """The file's plan for this period; PLAN_REJECTED if the file is not a plan or names an unknown parameter."""
         author = f"reviewed file {self._path.name}"
         try:
-            raw = json.loads(self._path.read_text(encoding="utf-8"))
-            plan = fill(_bind(raw, request.period), request.period)
-        except (OSError, ValueError) as error:
-            return Proposal(None, self.name, author, model_called=False, code="PLAN_REJECTED", message=str(error)[:200])
+            plan = fill(_bind(read_file(self._path), request.period), request.period)
         except PlanexecError as error:
             return Proposal(None, self.name, author, model_called=False, code=error.code, message=error.message)
         return Proposal(plan, self.name, author, model_called=False)

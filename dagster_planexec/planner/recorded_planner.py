@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dagster_planexec.errors import PlanexecError
-from dagster_planexec.plan.model import Plan, parse_plan
+from dagster_planexec.plan.model import Plan, parse_plan, read_json
 from dagster_planexec.planner.planner import Planner, PlanRequest, Proposal
 from dagster_planexec.world.period import Period
 
@@ -65,14 +65,26 @@ def read_recording(path: Path) -> dict[str, Any]:
     Raises:
         PlanexecError: PLAN_REJECTED if the file is not a recording.
     """
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise PlanexecError("PLAN_REJECTED", f"recording {path.name}: {str(error)[:200]}") from error
+    data = read_file(path)
+    if not isinstance(data, dict):
+        raise PlanexecError("PLAN_REJECTED", f"recording {path.name} is a {type(data).__name__}, not an object")
     missing = [name for name in ("task", "contract_version", "author", "answer") if name not in data]
     if missing:
         raise PlanexecError("PLAN_REJECTED", f"recording {path.name} lacks {', '.join(missing)}")
     return dict(data)
+
+
+def read_file(path: Path) -> Any:  # noqa: ANN401 - any JSON
+    """The JSON of a file that holds a plan.
+
+    Raises:
+        PlanexecError: PLAN_REJECTED if it cannot be read, or is not such JSON.
+    """
+    try:
+        return read_json(path.read_bytes())
+    except (OSError, PlanexecError) as error:
+        said = error.message if isinstance(error, PlanexecError) else str(error.strerror)
+        raise PlanexecError("PLAN_REJECTED", f"{path.name}: {said}") from error
 
 
 def contract_version(request: PlanRequest) -> str:

@@ -20,6 +20,8 @@ from typing import BinaryIO, Literal, cast
 from dagster_planexec.errors import PortError
 from dagster_planexec.world.ingest import TextFormat
 
+LONGEST_LINE = 4_000_000
+"""Characters of a physical line that are read at all."""
 SHOWN = 80
 """Characters of a cell that are ever shown or stored."""
 
@@ -110,7 +112,7 @@ def records(
         PortError: RAGGED_ROW with the line where quoting breaks the file; and as `text_of`.
     """
     with text_of(path, form, errors=errors) as text:
-        reader = csv.reader(text, delimiter=form.delimiter, quotechar=form.quote, strict=True)
+        reader = csv.reader(_lines(text, path), delimiter=form.delimiter, quotechar=form.quote, strict=True)
         before = 0
         try:
             for fields in reader:
@@ -137,6 +139,17 @@ def header_record(path: Path, form: TextFormat) -> Record | None:
             hint="declare the encoding the file really has",
         )
     return first
+
+
+def _lines(text: io.TextIOWrapper, path: Path) -> Iterator[str]:
+    """The physical lines. A compressed file can hold a line of any length, so none is read without a bound."""
+    while line := text.readline(LONGEST_LINE + 1):
+        if len(line) > LONGEST_LINE:
+            raise PortError(
+                "RAGGED_ROW", f"{path.name}: a line has more than {LONGEST_LINE} characters: {shown(line)}",
+                hint="look at the file; delimited text has line ends",
+            )  # fmt: skip
+        yield line
 
 
 def header_of(path: Path, form: TextFormat) -> tuple[str, ...]:

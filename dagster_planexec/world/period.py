@@ -12,8 +12,8 @@ from dagster_planexec.errors import PlanexecError
 
 Granularity = Literal["month", "quarter"]
 
-_MONTH = re.compile(r"(\d{4})-(0[1-9]|1[0-2])(?:-01)?\Z")
-_QUARTER = re.compile(r"(\d{4})-Q([1-4])\Z")
+_MONTH = re.compile(r"([0-9]{4})-(0[1-9]|1[0-2])(?:-01)?\Z")
+_QUARTER = re.compile(r"([0-9]{4})-Q([1-4])\Z")
 EARLIEST, LATEST = 1900, 2999
 """Years that are read. Beyond them a typing error is likelier than a bill, and calendars end."""
 _MONTHS_IN = {"month": 1, "quarter": 3}

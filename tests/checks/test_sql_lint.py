@@ -122,6 +122,12 @@ def test_accepted(sql):
         "select * from ledger asof join vendor on ledger.charge_date >= vendor.charge_date",
         "select * from ledger pivot (sum(amount) for region in ('EU'))",
         "select approx_quantile(amount, 0.5) from ledger",
+        'select "now"() from ledger',
+        'select "uuidv7"(), charge_id from ledger',
+        """select "current_setting"('threads') from ledger""",
+        'select "arbitrary"(amount) from ledger',
+        'select main."first"(amount) from ledger',
+        "select ago(interval 0 day)::date from ledger",
     ],
 )
 def test_nondeterministic_query(sql):

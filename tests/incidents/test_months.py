@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -149,3 +150,25 @@ def test_the_quarter_that_holds_january_only_names_the_months_it_lacks(council: 
     assert answer.document["partition"] == "2018-01-01"
     assert "February 2018 and March 2018 have no rows" in answer.document["text"]
     assert step(answer.document, "load_staging")["outcome"] == "failed"
+
+
+def test_an_invoice_line_dated_outside_the_month_is_compared_all_the_same(tmp_path: Path) -> None:
+    """Left out, it would look as if the vendor had not billed it, and the charge would be credited in full."""
+    home = tmp_path / "home"
+    truth = saturday.month("2026-03").truth
+    with LocalS3() as s3:
+        world = DemoWorld(home, s3.endpoint)
+        world.seed()
+        lines = world.read(world.export_key).decode().splitlines(keepends=True)
+        agreed = next(n for n, line in enumerate(lines[1:], 1) if not any(k in line for k in dict(truth.credits)))
+        moved = re.sub(r"2026-03-\d\d", "2026-02-27", lines[agreed])
+        assert moved != lines[agreed]
+        world.put(world.export_key, "".join([*lines[:agreed], moved, *lines[agreed + 1 :]]).encode())
+        with environment(settings_of(world, None)):
+            document = planexec("run", "vendor_reconciliation", "--partition", "2026-03", "--home", home).document
+
+    assert document["status"] == "succeeded", document["text"]
+    assert document["reconciliation"]["vendor_rows"] == 61_397
+    assert document["credits"]["issued_amount"] == str(truth.credit_sum)
+    covered = next(c for c in step(document, "load_staging")["checks"] if c["check"] == "period_is_covered")
+    assert "1 before it" in covered["text"]

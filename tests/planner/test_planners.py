@@ -113,3 +113,16 @@ def test_parameters_have_closed_names(tmp_path: Path, name: Any) -> None:
 
     assert proposal.code == "PLAN_REJECTED"
     assert "unknown parameter" in proposal.message
+
+
+@pytest.mark.parametrize(
+    "content", ["7", '"text"', "[" * 100_000, '{"task": 1, "task": 2}', '{"a": 1.5}'],
+    ids=["a number", "a text", "too deep", "a key twice", "a float"],
+)  # fmt: skip
+def test_odd_json_is_rejected_by_both_planners(tmp_path: Path, content: str) -> None:
+    """The planners' files come through the door that a model's answer comes through."""
+    path = tmp_path / "odd.json"
+    path.write_text(content, encoding="utf-8")
+
+    assert RecordedPlanner(path).propose(MARCH).code == "PLAN_REJECTED"
+    assert PinnedPlanner(path).propose(MARCH).code == "PLAN_REJECTED"

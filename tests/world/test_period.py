@@ -32,7 +32,7 @@ def test_every_way_to_name_a_period_is_one_period(text: str, granularity: Granul
 @pytest.mark.parametrize(
     "text",
     ["", "2026", "2026-3", "2026-00", "2026-13", "2026-03-02", "2026-03-01T00:00", "2026-Q1", "0000-01", "9999-12",
-     "2026-03\n", " 2026-03", "٢٠٢٦-٠٣", "2026-03; drop table x", "../2026-03"],
+     "2026-03\n", " 2026-03", "٢٠٢٦-٠٣", "\uff12\uff10\uff12\uff16-03", "2026-03; drop table x", "../2026-03"],
 )  # fmt: skip
 def test_anything_else_is_no_month(text: str) -> None:
     """UNKNOWN_PARTITION with the forms that are read."""

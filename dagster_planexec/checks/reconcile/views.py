@@ -30,7 +30,13 @@ def views_of(task: Task, period: Period, inputs: Mapping[str, str]) -> tuple[Inp
     missing = [side.name for side in task.sides if side.name not in inputs]
     if missing:
         raise _refused(f"side {missing[0]!r} is not given", f"give every side of the task: {_list(inputs_of(task))}")
-    views = tuple(view_of(task, period, named, inputs[named.name]) for named in task.inputs if named.name in inputs)
+    # A delivery is the period's as a whole: a line of it that is dated outside was billed all the same, and left out it
+    # would look as if the vendor had not billed it.
+    views = tuple(
+        view_of(task, period, named, inputs[named.name], whole=named.name == task.drop.input)
+        for named in task.inputs
+        if named.name in inputs
+    )
     sides = [view for view in views if view.part == "side"]
     for n, side in enumerate(sides):
         for other in sides[:n]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import subprocess
+import sys
 from decimal import Decimal
 from pathlib import Path
 
@@ -147,6 +149,34 @@ def test_a_broken_file_is_an_error_and_no_number(count, raw, code, words):
         count(raw)
 
     assert caught.value.code == code
+
+
+def test_a_small_archive_that_holds_one_huge_line_costs_no_memory(tmp_path):
+    """300 MB of one character in 300 kB: refused by its line, with a few times the longest line that is read."""
+    path = tmp_path / "bomb.csv.gz"
+    with gzip.open(path, "wb", compresslevel=9) as bomb:
+        bomb.write(b"id,amount\n")
+        for _ in range(300):
+            bomb.write(b"0" * 1_000_000)
+    script = (
+        "import resource, sys\n"
+        "from pathlib import Path\n"
+        "from dagster_planexec.errors import PortError\n"
+        "from dagster_planexec.world.ingest import TextFormat\n"
+        "from dagster_planexec.world.probes.extract import CountExtract\n"
+        "import pyarrow.csv\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "try:\n"
+        "    CountExtract(Path(sys.argv[1]), TextFormat(compression='gzip'), ('amount',)).tally()\n"
+        "except PortError as error:\n"
+        "    print(error.code, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)\n"
+    )
+
+    answer = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=True)
+    code, grown_kb = answer.stdout.split()
+
+    assert code == "RAGGED_ROW"
+    assert int(grown_kb) < 150_000
 
 
 @pytest.mark.parametrize("cut", [1, 8, 40])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Self
 
-from dagster_planexec.compiler.binding import PORTS, PortResources
+from dagster_planexec.compiler.binding import PortResources
 from dagster_planexec.world.ports import Ports
 
 
@@ -26,4 +26,10 @@ class Ready:
 
 def ready(ports: Ports) -> PortResources:
     """These ports as resources, so that no measure pays for Dagster's configuration."""
-    return PortResources(**{name: Ready(getattr(ports, name)) for name in PORTS})
+    return PortResources(
+        objects=Ready(ports.objects),
+        warehouse=Ready(ports.warehouse),
+        credits=Ready(ports.credits),
+        roots=Ready(ports.roots),
+        clock=ports.clock,
+    )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 from pydantic import BaseModel
@@ -59,6 +61,22 @@ class StepScope:
         """The source text of something that the task states."""
         return Source(Subject("task", f"{self.task.name} v{self.task.version}"), clause)
 
+    def claimed_count(self, check: str, name: str) -> int | None:
+        """The integer that the plan's claim gives to a check; None if it gives none. Other types are static errors."""
+        value = self.claim_args.get(check, {}).get(name)
+        return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+    def claimed_decimal(self, check: str, name: str) -> Decimal | None:
+        """The decimal string that the plan's claim gives to a check; None if it gives none. As for counts."""
+        value = self.claim_args.get(check, {}).get(name)
+        return Decimal(value) if isinstance(value, str) and _DECIMAL.fullmatch(value) else None
+
+    def stated_by_claim(self, check: str, name: str) -> Source:
+        """The source text of something that the plan's claim states more strictly than contract or task."""
+        return Source(Subject("plan", self.step), f"claim {check}.{name}")
+
+
+_DECIMAL = re.compile(r"[0-9]{1,30}(?:\.[0-9]{1,18})?")
 
 Binder = Callable[[StepScope, Phase], tuple[BoundCheck, ...]]
 """Binds a named check to one step: one check per subject. Decides not-applicable from task and contract alone."""

@@ -10,9 +10,9 @@ from dagster_planexec.checks.live.catalogue import LIVE_STEP_CHECKS, plan_checks
 from dagster_planexec.contract.outcome import Failed
 from dagster_planexec.contract.verdict import Verdict
 from dagster_planexec.execute.judging import judge
-from dagster_planexec.execute.resolve import resolve_step, scope_of
+from dagster_planexec.execute.resolve import identity_with, resolve_step, scope_of
 from dagster_planexec.execute.work import Run
-from dagster_planexec.journal.results import find_done, identity_of
+from dagster_planexec.journal.results import find_done
 from dagster_planexec.plan.model import Step
 from dagster_planexec.plan.reference import references
 
@@ -54,7 +54,7 @@ def live_check(run: Run) -> LiveReport:
 def _is_done(run: Run, step: Step) -> bool:
     if next(references(step), None) is not None:
         return False
-    done = find_done(run.work.journal, run.attempt, identity_of(step.tool, step.args, {}))
+    done = find_done(run.work.journal, run.attempt, identity_with(step, step.args, {}))
     landed = done.result.get("landed") if done else None
     path: Path | None = run.work.ports.roots.landed_path(landed) if isinstance(landed, str) else None
     return done is not None and (path is None or path.is_file())

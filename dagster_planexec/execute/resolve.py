@@ -13,7 +13,7 @@ from dagster_planexec.contract.outcome import Failed
 from dagster_planexec.contract.tool import Model
 from dagster_planexec.execute.work import Run
 from dagster_planexec.journal.encoding import encode
-from dagster_planexec.journal.results import DoneStep, done_in_run
+from dagster_planexec.journal.results import DoneStep, done_in_run, identity_of
 from dagster_planexec.plan.digest import digest_of
 from dagster_planexec.plan.model import Plan, Step
 from dagster_planexec.plan.reference import Reference, references, resolve
@@ -68,18 +68,29 @@ def scope_of(run: Run, step: Step, resolved: Resolved, result: BaseModel | None 
         task=run.work.task, period=run.period, step=step.id, contract=tool.contract, args=resolved.args, result=result,
         admission=run.admission, roots=run.work.ports.roots, consumed=consumed_by(run.plan),
         inputs={name: Produced(scope_again(run, done), done.seal) for name, done in resolved.inputs.items()},
-        claim_args={claim.claim: claim.args for claim in step.claims}, **more,
+        claim_args=claim_args_of(step), **more,
     )  # fmt: skip
 
 
 def scope_again(run: Run, done: DoneStep) -> StepScope:
-    """The scope of a done step, to judge again what was judged after it."""
+    """The scope of a done step, to judge again what was judged after it, as strictly as it was judged then."""
     tool = run.work.tools[done.tool]
     return StepScope(
         task=run.work.task, period=run.period, step=done.step, contract=tool.contract,
         args=tool.contract.args.model_validate(done.args), result=tool.contract.result.model_validate(done.result),
         admission=run.admission, roots=run.work.ports.roots, consumed=consumed_by(run.plan), witnessed=done.witnessed,
+        claim_args=next((claim_args_of(step) for step in run.plan.steps if step.id == done.step), {}),
     )  # fmt: skip
+
+
+def claim_args_of(step: Step) -> dict[str, dict[str, Any]]:
+    """What the step's claims give to checks. A check is claimed once per step, see `claim-weakens-contract`."""
+    return {claim.claim: claim.args for claim in step.claims if claim.args}
+
+
+def identity_with(step: Step, raw: Mapping[str, Any], seals: Mapping[str, str]) -> str:
+    """What makes a done step this one; its claims too, for a step that was judged less strictly is not reused."""
+    return identity_of(step.tool, raw, seals, [claim.model_dump(mode="json") for claim in step.claims])
 
 
 def consumed_by(plan: Plan) -> frozenset[tuple[str, str]]:

@@ -16,11 +16,11 @@ from dagster_planexec.contract.verdict import Verdict, first_shut
 from dagster_planexec.errors import PlanexecError, PortError
 from dagster_planexec.execute.judging import bind, judge, judge_inputs, names_of, still_sealed
 from dagster_planexec.execute.observer import DeadlinePassedError, look, within
-from dagster_planexec.execute.resolve import Resolved, inputs_of, resolve_step, scope_of, seal_digest
+from dagster_planexec.execute.resolve import Resolved, identity_with, inputs_of, resolve_step, scope_of, seal_digest
 from dagster_planexec.execute.work import Run, StepReport, call_of
 from dagster_planexec.journal.encoding import bounded, encode, encode_verdict
 from dagster_planexec.journal.journal import NewEvent
-from dagster_planexec.journal.results import DoneStep, find_done, identity_of, open_hold, save_done, save_landing
+from dagster_planexec.journal.results import DoneStep, find_done, open_hold, save_done, save_landing
 from dagster_planexec.plan.model import Step
 from dagster_planexec.recovery.decide import decide
 from dagster_planexec.recovery.decision import Decision, Hold, Proceed, Retry, Situation, Stage, Stop
@@ -106,7 +106,7 @@ def _reuse(run: Run, step: Step, resolved: Resolved) -> _Tried | None:
 
 def _identity(step: Step, resolved: Resolved) -> str:
     seals = {str(done.result): seal_digest(done) for done in resolved.inputs.values()}
-    return identity_of(step.tool, resolved.raw, seals)
+    return identity_with(step, resolved.raw, seals)
 
 
 def _try_once(run: Run, step: Step, resolved: Resolved, tries: int, started: float) -> _Tried:

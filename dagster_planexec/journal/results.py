@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -45,9 +45,14 @@ class DoneStep:
     duration_s: float
 
 
-def identity_of(tool: str, args: Mapping[str, Any], inputs: Mapping[str, str]) -> str:
-    """What makes two done steps the same: tool, resolved arguments, and the seals of the inputs."""
-    return digest_of({"tool": tool, "args": args, "inputs": inputs})
+def identity_of(
+    tool: str, args: Mapping[str, Any], inputs: Mapping[str, str], claims: Sequence[Mapping[str, Any]] = ()
+) -> str:
+    """What makes two done steps the same: tool, resolved arguments, the seals of the inputs, and what was claimed."""
+    same: dict[str, Any] = {"tool": tool, "args": args, "inputs": inputs}
+    if claims:
+        same["claims"] = sorted(digest_of(claim) for claim in claims)
+    return digest_of(same)
 
 
 def save_done(journal: Journal, attempt_id: str, done: DoneStep) -> None:

@@ -12,12 +12,9 @@ from dagster_planexec.contract.outcome import Done, Failed, Outcome
 from dagster_planexec.contract.tool import LandedDigest, Model, TableName, Tool, ToolCall, ToolContract
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.world.delimited import header_of
-from dagster_planexec.world.ingest import IngestReport, TextColumn, TextIngest
+from dagster_planexec.world.ingest import REJECTS, IngestReport, TextColumn, TextIngest
 from dagster_planexec.world.probe import Probe
 from dagster_planexec.world.probes.tables import FingerprintTable
-
-REJECTS = "__rejects"
-"""What is appended to the table's name for the table of what was refused."""
 
 
 class LoadArgs(Model):

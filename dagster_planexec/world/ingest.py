@@ -9,6 +9,8 @@ from typing import Literal
 
 TextType = Literal["text", "integer", "decimal", "date"]
 Compression = Literal["none", "gzip"]
+REJECTS = "__rejects"
+"""What is appended to a table's name for the table of what its load refused; no plan may write such a name."""
 
 
 @dataclass(frozen=True, slots=True)

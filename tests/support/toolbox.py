@@ -152,7 +152,14 @@ TOOLS = (
     ),
     idle_tool("run_sql", SqlArgs, TableResult, post=("both_sides_contribute", "closing_identities_hold")),
     idle_tool("write_report", ReportArgs, ReportResult, post=("report_matches_result",), writes="name"),
-    idle_tool("issue_credit", CreditArgs, CreditResult, effect="irreversible", pre=("within_cap",), writes=None),
+    idle_tool(
+        "issue_credit",
+        CreditArgs,
+        CreditResult,
+        effect="irreversible",
+        pre=("within_cap", "within_approval_threshold"),
+        writes=None,
+    ),
     idle_tool("s3.count", CountArgs, CountResult, effect="read", writes=None),
     idle_tool("warehouse.drop_schema", CreateArgs, TableResult),  # registered, and not among the task's tools
 )

@@ -13,8 +13,11 @@ NAME = "within_approval_threshold"
 
 
 def within_approval_threshold(scope: StepScope, phase: Phase) -> tuple[BoundCheck, ...]:
-    """The exact number of credit lines against the task's threshold."""
-    threshold = scope.task.limits.credit_lines_threshold
+    """The exact number of credit lines against the task's threshold, or the plan's claim where that is lower."""
+    threshold, source = scope.task.limits.credit_lines_threshold, scope.stated_by_task("credit_lines_threshold")
+    claimed = scope.claimed_count(NAME, "threshold")
+    if claimed is not None and claimed < threshold:
+        threshold, source = claimed, scope.stated_by_claim(NAME, "threshold")
 
     def judge(seen: Observation, _: Observation | Stated) -> Finding:
         count = int(str(seen["count"]))
@@ -24,5 +27,4 @@ def within_approval_threshold(scope: StepScope, phase: Phase) -> tuple[BoundChec
         return Finding("failed", threshold, count, text, "APPROVAL_REQUIRED")
 
     probe = CreditLines(scope.args.source, credit_shape(scope.task))
-    stated = Stated(threshold, scope.stated_by_task("credit_lines_threshold"))
-    return (Check(NAME, phase, probe, stated, judge, absent_code="TABLE_GONE"),)
+    return (Check(NAME, phase, probe, Stated(threshold, source), judge, absent_code="TABLE_GONE"),)

@@ -23,11 +23,14 @@ _UNSOUND = (
 
 
 def within_cap(scope: StepScope, phase: Phase) -> tuple[BoundCheck, ...]:
-    """The exact sum of the credit lines against the task's cap, or the plan's where that is lower."""
+    """The exact sum of the credit lines against the task's cap, or the plan's argument or claim where that is lower."""
     currency = scope.task.limits.currency
     cap = lower_cap(scope.task, scope.args.cap)
     lowered = cap < scope.task.limits.credit_cap
     source = Source(Subject("plan", scope.step), "cap") if lowered else scope.stated_by_task("credit_cap")
+    claimed = scope.claimed_decimal(NAME, "cap")
+    if claimed is not None and claimed < cap:
+        cap, source = claimed, scope.stated_by_claim(NAME, "cap")
 
     def judge(seen: Observation, _: Observation | Stated) -> Finding:
         for fact, code, words in _UNSOUND:

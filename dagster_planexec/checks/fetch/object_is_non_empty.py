@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dagster_planexec.checks.check import BoundCheck, Check, Finding, Judge, Stated
 from dagster_planexec.checks.fetch.admitted import admitted_object, at, landed_copy
 from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.verdict import Phase
-from dagster_planexec.world.observation import Observation, Source
+from dagster_planexec.world.observation import Observation
 from dagster_planexec.world.probe import Probe
 from dagster_planexec.world.probes.objects import HeadObject
-from dagster_planexec.world.subject import Subject
 
 NAME = "object_is_non_empty"
 
@@ -22,13 +19,11 @@ def object_is_non_empty(scope: StepScope, phase: Phase) -> tuple[BoundCheck, ...
     observes: Probe = HeadObject(scope.args.bucket, scope.args.key)
     if admitted is not None and admitted.from_landing:
         observes = landed_copy(scope, admitted.sha256)
-    against = Stated(1, scope.stated_by_contract("at least 1 byte"))
-    claimed: Any = scope.claim_args.get(NAME, {}).get("min_bytes", 0)
-    if isinstance(claimed, int) and claimed > 1:  # a claim can only make it stricter
-        source = Source(Subject("plan", scope.step), f"claim {NAME}.min_bytes")
-        against = Stated(claimed, source)
-        return (Check(NAME, phase, observes, against, _judge(claimed)),)
-    return (Check(NAME, phase, observes, against, _judge(1)),)
+    least, source = 1, scope.stated_by_contract("at least 1 byte")
+    claimed = scope.claimed_count(NAME, "min_bytes")
+    if claimed is not None and claimed > least:  # a claim can only make it stricter
+        least, source = claimed, scope.stated_by_claim(NAME, "min_bytes")
+    return (Check(NAME, phase, observes, Stated(least, source), _judge(least)),)
 
 
 def _judge(least: int) -> Judge:

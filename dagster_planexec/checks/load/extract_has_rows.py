@@ -12,13 +12,17 @@ NAME = "extract_has_rows"
 
 
 def extract_has_rows(scope: StepScope, phase: Phase) -> tuple[BoundCheck, ...]:
-    """Records in the landed copies, counted as far as the contract's `min_rows`."""
+    """Records in the landed copies, counted as far as `min_rows` of the contract, or of a claim that asks for more."""
     contract = contract_of(scope.task, scope.args)
-    floor = stated(contract, "min_rows")
-    if contract.min_rows == 0:
-        return (NotApplicable(NAME, phase, "the contract declares min_rows: 0", floor),)
-    counted = records_of(scope, at_most=contract.min_rows)
-    return (Check(NAME, phase, counted, Stated(contract.min_rows, floor), _judge, absent_code="OBJECT_GONE"),)
+    floor, source = contract.min_rows, stated(contract, "min_rows")
+    claimed = scope.claimed_count(NAME, "min_rows")
+    if claimed is not None and claimed > floor:
+        floor, source = claimed, scope.stated_by_claim(NAME, "min_rows")
+    if floor == 0:
+        return (NotApplicable(NAME, phase, "the contract declares min_rows: 0", source),)
+    # Counting stops at the floor that is judged: a lower stop would make every higher claim fail.
+    counted = records_of(scope, at_most=floor)
+    return (Check(NAME, phase, counted, Stated(floor, source), _judge, absent_code="OBJECT_GONE"),)
 
 
 def _judge(observed: Observation, against: Observation | Stated) -> Finding:

@@ -26,7 +26,10 @@ def both_sides_contribute(scope: StepScope, phase: Phase) -> tuple[BoundCheck, .
     if not task.sides:
         reason = f"task {task.name} compares no sides"
         return (NotApplicable(NAME, phase, reason, scope.stated_by_task("inputs")),)
-    share = task.limits.min_matched_share
+    share, source = task.limits.min_matched_share, scope.stated_by_task("min_matched_share")
+    claimed = scope.claimed_decimal(NAME, "min_matched_share")
+    if claimed is not None and claimed > share:
+        share, source = claimed, scope.stated_by_claim(NAME, "min_matched_share")
     probe = ContributionOfSides(
         scope.args.file,
         # Without an admitted digest the probe finds none equal, so the gate stays shut.
@@ -34,12 +37,8 @@ def both_sides_contribute(scope: StepScope, phase: Phase) -> tuple[BoundCheck, .
         views_of(task, scope.period, scope.args.inputs),
         scope.args.target,
     )
-    expected = Stated(f"every side contributes, and at least {share} of its keys match", _clause(scope))
+    expected = Stated(f"every side contributes, and at least {share} of its keys match", source)
     return (Check(NAME, phase, probe, expected, judge_with(share), absent_code="TABLE_GONE"),)
-
-
-def _clause(scope: StepScope) -> Any:  # noqa: ANN401 - a Source; the alias keeps the call short
-    return scope.stated_by_task("min_matched_share")
 
 
 def judge_with(share: Decimal) -> Judge:

@@ -41,6 +41,18 @@ class Shape:
         """The field of a model; None if it has none of that name."""
         return next((shape for known, shape in self.fields if known == name), None)
 
+    @property
+    def single_kind(self) -> str | None:
+        """What one value stands for, also where null may stand in its place."""
+        if self.base != "union":
+            return self.kind
+        return next((kind for option in self.inner if (kind := option.single_kind) is not None), None)
+
+    def holds(self, kind: str) -> bool:
+        """Whether something of a kind stands here or anywhere inside."""
+        inside = (*self.inner, *(shape for _, shape in self.fields))
+        return self.kind == kind or any(shape.holds(kind) for shape in inside)
+
 
 ANY = Shape("any")
 

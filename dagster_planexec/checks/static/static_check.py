@@ -15,6 +15,9 @@ from dagster_planexec.checks.static.graph.ref_type_mismatch import ref_type_mism
 from dagster_planexec.checks.static.graph.self_ref import self_ref
 from dagster_planexec.checks.static.graph.undeclared_ref_dependency import undeclared_ref_dependency
 from dagster_planexec.checks.static.graph.unused_step import unused_step
+from dagster_planexec.checks.static.lineage.delivery_unread import delivery_unread
+from dagster_planexec.checks.static.lineage.input_from_elsewhere import input_from_elsewhere
+from dagster_planexec.checks.static.lineage.result_not_judged import result_not_judged
 from dagster_planexec.checks.static.policy.cap_above_policy import cap_above_policy
 from dagster_planexec.checks.static.policy.claim_unknown import claim_unknown
 from dagster_planexec.checks.static.policy.claim_weakens_contract import claim_weakens_contract
@@ -64,6 +67,10 @@ RULES: tuple[Rule, ...] = (
     nondeterministic_query,
     write_conflict,
     missing_deliverable,
+    # Then that what is paid is what was judged, and what was judged is what was delivered: in the order of the work.
+    input_from_elsewhere,
+    delivery_unread,  # after the inputs: a file is read only if the step that loads it fills one
+    result_not_judged,
     # Then what must never happen, or only behind its gates.
     irreversible_not_last,
     irreversible_without_gate,

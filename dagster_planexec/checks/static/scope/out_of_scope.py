@@ -11,6 +11,7 @@ from dagster_planexec.checks.static.rule import StaticFinding, listed, nearest, 
 from dagster_planexec.checks.static.shape.vague_step import what_is_vague
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.plan.reference import as_reference
+from dagster_planexec.world.ingest import REJECTS
 from dagster_planexec.world.period import Granularity, Period
 
 FILES = frozenset({"file", "path"})
@@ -24,7 +25,7 @@ _PERIODS = re.compile(r"(?<!\d)(?:20\d\d-?(?:0[1-9]|1[0-2])(?!\d)|20\d\d-?[qQ][1
 
 
 def out_of_scope(proposal: Proposal) -> Iterator[StaticFinding]:
-    """A plan names only what the task opens to it: its name and period, listed schemas, buckets, files, reports."""
+    """A plan names only what the task opens: its name, its period in all it writes, listed schemas, buckets, files."""
     yield from _plan(proposal)
     for view in proposal.steps:
         if view.contract is None:
@@ -72,30 +73,49 @@ def _places(proposal: Proposal, view: StepView) -> Iterator[StaticFinding]:
 
 
 def _text(proposal: Proposal, view: StepView, text: Text) -> Iterator[StaticFinding]:
-    kind = text.taker.kind if text.taker is not None else None
-    field = f"args.{text.path}"
+    found = [*_name(proposal, view, text), *_other_periods(proposal, view, text)]
+    yield from found
+    kind, period = text.taker.single_kind if text.taker is not None else None, proposal.period
+    if found or period is None or kind not in {"table", "report"} or not _is_written(view, text):
+        return
+    if not names_period(text.value, period):
+        yield _finding(
+            view,
+            f"args.{text.path}",
+            f"a {kind} with {period.compact} in its name, so that no two periods write one",
+            quoted(text.value),
+            f"write {quoted(f'{text.value}_{period.compact}')}",
+        )
+
+
+def _name(proposal: Proposal, view: StepView, text: Text) -> Iterator[StaticFinding]:
+    kind = text.taker.single_kind if text.taker is not None else None
     if kind == "table":
         yield from _table(proposal, view, text)
     elif kind == "report" and _REPORT.fullmatch(text.value) is None:
         yield _finding(
             view,
-            field,
+            f"args.{text.path}",
             "letters, digits, - and _: a name without folder and suffix",
             quoted(text.value),
             "write the name alone; the report root is the task's",
         )
     elif text.argument in FILES:
         yield from _file(proposal, view, text)
+
+
+def _other_periods(proposal: Proposal, view: StepView, text: Text) -> Iterator[StaticFinding]:
     period = proposal.period
-    if period is not None:
-        for other in other_periods(text.value, period):
-            yield _finding(
-                view,
-                field,
-                f"names of {period.text} only",
-                f"{quoted(text.value)}, which names {other}",
-                f"write {period.text} or {period.compact} in its place",
-            )
+    if period is None:
+        return
+    for other in other_periods(text.value, period):
+        yield _finding(
+            view,
+            f"args.{text.path}",
+            f"names of {period.text} only",
+            f"{quoted(text.value)}, which names {other}",
+            f"write {period.text} or {period.compact} in its place",
+        )
 
 
 def _table(proposal: Proposal, view: StepView, text: Text) -> Iterator[StaticFinding]:
@@ -105,7 +125,10 @@ def _table(proposal: Proposal, view: StepView, text: Text) -> Iterator[StaticFin
         return
     scope = proposal.task.scope
     schema = text.value.partition(".")[0].casefold()
-    writes = view.contract is not None and text.argument == view.contract.writes
+    writes = _is_written(view, text)
+    if writes and text.value.casefold().endswith(REJECTS):
+        hint = f"write a name that does not end in {REJECTS}"
+        yield _finding(view, field, "a table that the loader does not keep for rejected rows", quoted(text.value), hint)
     # What the task may write it may read again: its own staging tables are inputs of its next step.
     allowed = scope.schemas_write if writes else scope.schemas_read | scope.schemas_write
     if schema not in {name.casefold() for name in allowed}:
@@ -136,6 +159,13 @@ def _file(proposal: Proposal, view: StepView, text: Text) -> Iterator[StaticFind
         )
 
 
+def names_period(text: str, period: Period) -> bool:
+    """Whether a name holds the period, as `2026-03` or `202603`, and not as part of a longer number."""
+    name = text[:2000].casefold()
+    forms = "|".join(re.escape(form.casefold()) for form in (period.text, period.compact))
+    return re.search(rf"(?<![0-9])(?:{forms})(?![0-9])", name) is not None
+
+
 def other_periods(text: str, period: Period) -> tuple[str, ...]:
     """Periods named in a text, as `2026-03`, `202603`, `2026-Q1` or `2026q1`, that are not that one or part of it."""
     found: dict[str, None] = {}
@@ -151,6 +181,10 @@ def other_periods(text: str, period: Period) -> tuple[str, ...]:
         if not inside and not around:
             found[named.text] = None
     return tuple(found)
+
+
+def _is_written(view: StepView, text: Text) -> bool:
+    return view.contract is not None and text.argument == view.contract.writes
 
 
 def _is_clean(path: str) -> bool:

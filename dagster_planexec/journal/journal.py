@@ -166,14 +166,15 @@ class Journal:
     ) -> Attempt | None:
         attempt_id = f"att_{secrets.token_hex(6)}"
         with self._engine.begin() as db:
-            seq = (
-                db.execute(
-                    sa.select(sa.func.coalesce(sa.func.max(t.attempts.c.opened_seq), 0)).where(
-                        t.attempts.c.task == task, t.attempts.c.period == period
-                    )
-                ).scalar_one()
-                + 1
-            )
+            last = db.execute(
+                sa.select(t.attempts.c.id, t.attempts.c.opened_seq)
+                .where(t.attempts.c.task == task, t.attempts.c.period == period)
+                .order_by(t.attempts.c.opened_seq.desc())
+                .limit(1)
+            ).first()
+            if (last.id if last else None) != (newest.id if newest else None):
+                return None  # another run opened the month in between; look again
+            seq = last.opened_seq + 1 if last else 1
             try:
                 db.execute(
                     sa.insert(t.attempts).values(

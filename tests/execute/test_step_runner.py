@@ -173,6 +173,17 @@ def test_ids_do_not_matter_for_reuse(bench: BenchMaker) -> None:
     assert again.state == "reused"
 
 
+def test_a_step_that_was_judged_less_strictly_is_not_reused(bench: BenchMaker) -> None:
+    """A claim that was not made then is judged now: the step is done again, and stops."""
+    b = bench(make={})
+    two = {**MAKE, "args": {"target": "staging.a", "rows": 2}}
+    b.go(plan_of(two), "first")
+
+    (again,) = b.go(plan_of({**two, "claims": [{"claim": "has_three_rows"}]}), "second")
+
+    assert (again.state, again.code) == ("failed", "ROWCOUNT_MISMATCH")
+
+
 def test_a_result_that_changed_between_runs_is_made_again(bench: BenchMaker) -> None:
     """Reuse looks at the world, not at the journal."""
     b = bench(make={"post": ("has_three_rows",)}, copy={"args": CopyArgs})

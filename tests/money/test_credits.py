@@ -162,6 +162,40 @@ def test_a_cap_that_is_no_sum_of_money_is_refused(cap):
         IssueCreditArgs(source=RESULT, cap=cap)
 
 
+@pytest.mark.parametrize(
+    ("argument", "claimed", "cap", "by"),
+    [
+        pytest.param(None, "3.00", "3.00", "claim within_cap.cap", id="claim-below-the-task"),
+        pytest.param("4.00", "3.00", "3.00", "claim within_cap.cap", id="claim-below-the-argument"),
+        pytest.param("2.00", "3.00", "2.00", "plan", id="argument-below-the-claim"),
+        pytest.param(None, "900.00", "500.00", "credit_cap", id="weaker-than-the-task"),
+        pytest.param(None, 3, "500.00", "credit_cap", id="no-decimal-string"),
+    ],
+)
+def test_the_lowest_cap_counts_and_says_where_it_is_from(desk, argument, claimed, cap, by):
+    """Task, argument and claim may each lower the cap; none of them can raise it."""
+    desk.put([("A", "ledger_only", "3.50", None)])
+    scope = desk.scope(TOOL, IssueCreditArgs(source=RESULT, cap=argument))
+
+    (verdict,) = desk.verdicts(within_cap, replace(scope, claim_args={"within_cap": {"cap": claimed}}))
+
+    assert verdict.expected.value == Decimal(cap)
+    assert by in str(verdict.expected.source)
+    assert verdict.code == ("CAP_EXCEEDED" if Decimal(cap) < Decimal("3.50") else None)
+
+
+@pytest.mark.parametrize(("claimed", "threshold"), [(1, 1), (0, 0), (2, 2), (90, 50), ("1", 50)])
+def test_a_claim_lowers_the_threshold(desk, claimed, threshold):
+    """The claim's number counts where it is an integer below the task's, and is named as the plan's."""
+    desk.put([("A", "ledger_only", "3.00", None), ("B", "ledger_only", "3.00", None)])
+    claims = {"within_approval_threshold": {"threshold": claimed}}
+
+    (verdict,) = desk.verdicts(within_approval_threshold, replace(desk.scope(TOOL, ARGS), claim_args=claims))
+
+    assert (verdict.expected.value, verdict.opens) == (threshold, threshold >= 2)
+    assert ("claim" in str(verdict.expected.source)) == (threshold < 50)
+
+
 def test_threshold_counts_lines(with_limits):
     """Two lines pass a threshold of two, three wait for a person, and the tool holds as well."""
     desk = with_limits(credit_lines_threshold=2)

@@ -110,12 +110,19 @@ class Loading:
         return rows
 
     def judge(
-        self, name: str, *, args: Model | None = None, result: Model | None = None, phase: Phase = "post"
+        self,
+        name: str,
+        *,
+        args: Model | None = None,
+        result: Model | None = None,
+        phase: Phase = "post",
+        claimed: dict[str, object] | None = None,
     ) -> list[Verdict]:
         """The verdicts of one check, looked at and judged as the harness does."""
         tool, given = WarehouseLoad.contract, args or self.args
         scope = StepScope(
-            self.task, self.period, "load_staging", tool, given, result, self.admission, self.ports.roots
+            self.task, self.period, "load_staging", tool, given, result, self.admission, self.ports.roots,
+            claim_args={name: claimed or {}},
         )  # fmt: skip
         bound = BINDERS[name](scope, phase)
         probes = [probe for check in bound if not isinstance(check, NotApplicable) for probe in check.probes]

@@ -49,6 +49,29 @@ class TestExtractHasRows:
 
         assert loading.verdict("extract_has_rows", phase="pre").opens
 
+    @pytest.mark.parametrize(
+        ("floor", "claimed", "code", "expected"),
+        [
+            pytest.param(0, 2, None, 2, id="met-where-the-contract-asks-nothing"),
+            pytest.param(1, 3, "EMPTY_EXTRACT", 3, id="not-met"),
+            pytest.param(1, 2, None, 2, id="met-beyond-where-counting-used-to-stop"),
+            pytest.param(2, 1, None, 2, id="weaker-than-the-contract"),
+            pytest.param(3, 1, "EMPTY_EXTRACT", 3, id="weaker-than-the-contract-and-not-met"),
+        ],
+    )
+    @pytest.mark.parametrize("files", [1, 2])
+    def test_the_stricter_of_contract_and_claim_counts(self, tmp_path, floor, claimed, code, expected, files):
+        loading = Loading(tmp_path, invoice_contract(min_rows=floor))
+        header, *rows = GOOD.splitlines(keepends=True)
+        for n in range(files):
+            loading.land(header + "".join(rows[n::files]), f"vendor/2026-03-{n}.csv")
+
+        verdict = loading.verdict("extract_has_rows", phase="pre", claimed={"min_rows": claimed})
+
+        assert (verdict.code, verdict.expected.value) == (code, f"at least {expected} records")
+        source = str(verdict.expected.source)
+        assert ("claim extract_has_rows.min_rows" in source) == (claimed > floor), source
+
     def test_a_contract_without_a_floor_has_no_check(self, tmp_path):
         loading = Loading(tmp_path, invoice_contract(min_rows=0))
         loading.land("")

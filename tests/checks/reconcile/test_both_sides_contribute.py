@@ -316,10 +316,10 @@ def test_rows_without_a_key_match_nothing(on):
 
 
 def test_out_of_scope_rows_are_not_a_side(on):
-    """A vendor of February rows only is empty in March."""
-    on.run("delete from staging.vendor where charge_date >= date '2026-03-01'")
+    """A ledger of February rows only is empty in March."""
+    on.run("delete from staging.ledger where charge_date >= date '2026-03-01'")
 
-    assert verdict_of(on, FULL).text.startswith("EMPTY_SIDE(vendor)")
+    assert verdict_of(on, FULL).text.startswith("EMPTY_SIDE(ledger)")
 
 
 def test_lookups_are_recorded_and_never_judged(tmp_path):

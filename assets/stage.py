@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import signal
 import socket
@@ -63,6 +64,7 @@ class LocalScene(Scene):
         """`dagster dev` on this world, sensors on, until Ctrl-C."""
         _refuse_taken(port)
         command = [sys.executable, "-m", "dagster", "dev", "-w", "workspace.yaml", "-h", HOST, "-p", str(port)]
+        sys.stderr.write(_exports(self._world))
         for data in DATA_SETS:  # both tasks are in the catalog, so both can be clicked
             if data != self._world.data.name:
                 DemoWorld(self.home, self._world.endpoint, data=data).seed()
@@ -104,7 +106,7 @@ class ExampleStage(DemoStage):
     def open(self, request: DemoRequest) -> Iterator[Scene]:
         """The world, seeded, with the fault in it or about to strike; the environment set until the block ends."""
         fault = FAULTS[request.fault] if request.fault else None
-        home = request.home or PROJECT / ".planexec" / (f"faults/{fault.name}" if fault else "")
+        home = request.home or PROJECT / ".planexec" / _folder(request)
         if fault is not None and request.home is None:
             shutil.rmtree(home, ignore_errors=True)  # a fault's story begins in a fresh world
         with LocalS3() as s3:
@@ -140,6 +142,22 @@ def _stopped(dagster: subprocess.Popen[bytes]) -> int:
         os.killpg(dagster.pid, signal.SIGKILL)
         dagster.wait()
     return 0
+
+
+def _folder(request: DemoRequest) -> str:
+    """Where a demo without a home of its own lives. The control of a fault does not wipe what the harness left."""
+    if request.fault is None:
+        return ""
+    return f"faults/{request.fault}" + ("-literal" if request.literal else "")
+
+
+def _exports(world: DemoWorld) -> str:
+    """How another terminal gets at this world with `planexec`."""
+    settings = {
+        name: value for name, value in settings_of(world, None).items() if name.startswith(("AWS_", "PLANEXEC_HOME"))
+    }
+    lines = "".join(f"  export {name}={shlex.quote(value)}\n" for name, value in settings.items())
+    return f"For planexec in another terminal:\n{lines}"
 
 
 def _says(fault: Fault) -> str:
@@ -197,7 +215,9 @@ def _document(world: DemoWorld, plan: Plan, author: str, run: LiteralRun) -> dic
     document = of_task(world.data.task, world.period)
     held = run.status == "held"
     return document | {
-        "plan": {"digest": full_digest(plan), "planner": "recorded", "author": author, "revision": 1, "model_called": False},
+        "plan": {
+            "digest": full_digest(plan), "planner": "recorded", "author": author, "revision": 1, "model_called": False,
+        },
         "status": run.status,
         "code": "APPROVAL_REQUIRED" if held else None,
         "text": "followed to the letter; " + next((s.detail for s in run.steps if s.outcome == "held"), "nothing held"),
@@ -212,6 +232,7 @@ def _document(world: DemoWorld, plan: Plan, author: str, run: LiteralRun) -> dic
         "credits": document["credits"] | {
             "issued_count": run.issued_count, "issued_amount": plain(run.issued_amount),
             "held_count": run.held_count, "held_amount": plain(run.held_amount),
+            "currency": world.data.currency,
         },
         "report": document["report"] | {"md": str(run.report) if run.report else None},
     }  # fmt: skip

@@ -10,21 +10,27 @@ from typing import Any
 from dagster_planexec.checks.static.rule import StaticFinding
 from dagster_planexec.checks.static.static_check import is_rejected, static_check
 from dagster_planexec.contract.codes import meaning
+from dagster_planexec.contract.layout import credit_shape, effect_scope
 from dagster_planexec.contract.tool import Admission
 from dagster_planexec.contract.verdict import Verdict
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.admit import admit_inputs, read_sql
 from dagster_planexec.execute.live_check import LiveReport, live_check
+from dagster_planexec.execute.observer import DeadlinePassedError, look, within
 from dagster_planexec.execute.work import Run, Work
 from dagster_planexec.journal.admission import decode_admission, encode_admission, inputs_digest
 from dagster_planexec.journal.encoding import bounded, encode_verdict
 from dagster_planexec.journal.journal import Attempt, NewEvent
 from dagster_planexec.journal.run_report import RunReport, RunStatus, close_steps, read_steps, save_report
 from dagster_planexec.plan.diff import Edit, diff
-from dagster_planexec.plan.digest import full_digest
+from dagster_planexec.plan.digest import digest_of, full_digest
 from dagster_planexec.plan.model import Plan, parse_plan
 from dagster_planexec.planner.planner import Planner, PlanRequest, Proposal
 from dagster_planexec.world.period import Period
+from dagster_planexec.world.probes.credits import CreditsIssued
+
+ADMISSION_DEADLINE_S = 900.0
+"""Seconds in which the drop, the live tables and the SQL files must have been looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +114,11 @@ def prepare(settling: Settling, period: Period, *, replan: bool = False) -> Prep
     work, journal = settling.work, settling.work.journal
     blank = RunReport.blank(work.task, period, task_run_id=settling.task_run_id)
     try:
-        admission = admit_inputs(work, period)
+        admission = within(ADMISSION_DEADLINE_S, lambda: admit_inputs(work, period))
         attempt = _open(settling, period, admission, anew=replan)
+    except DeadlinePassedError:
+        text = f"what there is could not be looked at within {ADMISSION_DEADLINE_S:g} s"
+        return Prepared(blank.ended("error", "TIMEOUT", text))
     except PlanexecError as error:
         return Prepared(blank.ended("error", error.code, error.message, error.hint))
     proposal = _propose(settling, period, attempt)
@@ -117,7 +126,7 @@ def prepare(settling: Settling, period: Period, *, replan: bool = False) -> Prep
     if proposal.plan is None:
         code = proposal.code or "PLAN_REJECTED"
         journal.close_run(attempt.id, None, "rejected", code)
-        return Prepared(blank.ended("rejected", code, proposal.message), attempt)
+        return Prepared(blank.ended("rejected", code, proposal.message, proposal.hint), attempt)
     attempt = _adopt(work, attempt, proposal)
     checked = check_plan(work, proposal.plan, attempt, period)
     report = blank.of_plan(proposal.plan, checked.digest, attempt.revision).with_findings(_findings(checked))
@@ -141,16 +150,30 @@ def settle(settling: Settling, period: Period, *, replan: bool = False) -> RunRe
         admitted = NewEvent("admitted", None, {"plan": prepared.checked.digest})
         settling.work.journal.append(prepared.attempt.id, None, [admitted])
         report = _run(settling, report, prepared.attempt, prepared.checked, period)
+    report = _with_standing(settling.work, report)
     if settling.task_run_id is not None:
         save_report(settling.work.journal, settling.task_run_id, report)
     return report
+
+
+def _with_standing(work: Work, report: RunReport) -> RunReport:
+    """The report with what the credit system holds for the period, whatever this run added to it.
+
+    A credit system that does not answer leaves it out; the check that needed the answer has said so.
+    """
+    if work.task.irreversible is None:
+        return report
+    scope, _ = effect_scope(work.task)
+    seen = look(CreditsIssued(scope, report.period.text, credit_shape(work.task).scale), work.ports)
+    return report.with_standing(seen.facts) if seen.state == "seen" else report
 
 
 def _open(settling: Settling, period: Period, admission: Admission, *, anew: bool) -> Attempt:
     task = settling.work.task
     recipe = {
         "planner": settling.planner.recipe,
-        "contracts": {name: contract.version for name, contract in task.contracts.items()},
+        # The content and not the version: an edit that forgot to raise it is news all the same.
+        "contracts": {name: digest_of(contract.model_dump(mode="json")) for name, contract in task.contracts.items()},
     }
     attempt, _ = settling.work.journal.open_attempt(
         task=task.name, version=task.version, period=period.text, inputs_digest=inputs_digest(admission, recipe=recipe),
@@ -194,7 +217,9 @@ def check_plan(work: Work, plan: Plan, attempt: Attempt, period: Period) -> Chec
     )
     admission = decode_admission(attempt.admission)
     run = Run(work, attempt.id, plan, full_digest(plan), period, admission, "live-check")
-    live: LiveReport = live_check(run)
+    # A step that breaks a rule asks nothing of the world: its arguments may name what the task does not open to it.
+    refused = frozenset(f.step for f in findings if f.severity == "error" and f.step is not None)
+    live: LiveReport = live_check(run, leave_out=refused)
     edits, compared_with = _compared(work, plan, period)
     return CheckedPlan(plan, full_digest(plan), attempt, findings, live.verdicts, edits, compared_with)
 
@@ -266,14 +291,17 @@ def _run(settling: Settling, blank: RunReport, attempt: Attempt, checked: Checke
     except PlanexecError as error:
         journal.close_run(attempt.id, None, "error", error.code)
         return blank.ended("error", error.code, error.message, error.hint)
-    close_steps(journal, attempt.id, run_id, checked.plan)
+    tools = settling.work.tools
+    irreversible = [name for name in tools if tools[name].contract.effect == "irreversible"]
+    close_steps(journal, attempt.id, run_id, checked.plan, irreversible=irreversible)
     steps = read_steps(journal, attempt.id, run_id, checked.plan)
-    status, code, text = _end(steps)
+    stops = journal.events(attempt.id, run_id=run_id, kinds=["stopped"])
+    status, code, text = _end(steps, cancelled=any(stop.payload["code"] == "CANCELLED" for stop in stops))
     journal.close_run(attempt.id, run_id, {"succeeded": "settled"}.get(status, status), code)
     return blank.of_run(run_id, steps, reports=settling.work.ports.roots.reports).ended(status, code, text)
 
 
-def _end(steps: Sequence[Any]) -> tuple[RunStatus, str | None, str]:
+def _end(steps: Sequence[Any], *, cancelled: bool) -> tuple[RunStatus, str | None, str]:
     """How a run ended, from how its steps did: a failure outweighs a hold, and only all steps done is success."""
     failed = next((s for s in steps if s.outcome == "failed"), None)
     if failed is not None:
@@ -283,5 +311,6 @@ def _end(steps: Sequence[Any]) -> tuple[RunStatus, str | None, str]:
         return "held", held.code, held.reason
     left = next((s for s in steps if s.outcome == "not-run"), None)
     if left is not None:
-        return "error", "CANCELLED", f"the run ended before step {left.id}"
+        code = "CANCELLED" if cancelled else "INTERNAL"
+        return "error", code, f"the run ended before step {left.id}; its log says why"
     return "succeeded", None, ""

@@ -25,6 +25,7 @@ from dagster_planexec.checks.period.keys_are_unique import keys_are_unique
 from dagster_planexec.checks.period.period_is_covered import period_is_covered
 from dagster_planexec.checks.reconcile.both_sides_contribute import both_sides_contribute
 from dagster_planexec.checks.reconcile.closing_identities_hold import closing_identities_hold
+from dagster_planexec.checks.reconcile.snapshot_is_as_admitted import snapshot_is_as_admitted
 from dagster_planexec.checks.reconcile.snapshot_is_complete import snapshot_is_complete
 from dagster_planexec.checks.scope import Binder
 
@@ -44,6 +45,7 @@ _ALL: tuple[Binder, ...] = (
     keys_are_present,
     keys_are_unique,
     snapshot_is_complete,
+    snapshot_is_as_admitted,
     both_sides_contribute,
     closing_identities_hold,
     report_matches_result,

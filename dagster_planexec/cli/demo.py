@@ -54,7 +54,9 @@ def run_demo(folder: ProjectFolder, wanted: Wanted, *, as_json: bool) -> Mapping
             "BAD_CONTRACT", f"there is no data set {chosen[:80]!r}", hint=f"there are {', '.join(stage.data_sets())}"
         )
     console = progress() if not as_json else Console(stderr=True, quiet=True)
-    with stage.open(DemoRequest(wanted.home, chosen, fault, wanted.partition)) as scene:
+    with stage.open(
+        DemoRequest(wanted.home, chosen, fault, wanted.partition, literal=wanted.executor == "literal")
+    ) as scene:
         console.print(Text(f"home {scene.home}", "dim"), soft_wrap=True)
         if wanted.ui:
             raise SystemExit(scene.stay(port=wanted.port or UI_PORT))

@@ -33,6 +33,7 @@ def blank(
         },
         "credits": {
             "issued_count": 0, "issued_amount": "0.00", "held_count": 0, "held_amount": "0.00", "hold_id": None,
+            "currency": None,
         },
         "report": {"md": None, "html": None, "json": None},
     }  # fmt: skip

@@ -26,7 +26,7 @@ from dagster_planexec.journal.journal import Attempt, Journal
 from dagster_planexec.journal.results import hold
 from dagster_planexec.journal.run_report import load_report, newest_report
 from dagster_planexec.plan.digest import full_digest
-from dagster_planexec.plan.model import MAX_PLAN_BYTES, Plan, as_json, parse_plan
+from dagster_planexec.plan.model import MAX_PLAN_BYTES, Plan, as_json, parse_plan, read_json
 from dagster_planexec.settle import Launcher, Settling, prepare
 from dagster_planexec.world.period import Period
 
@@ -77,7 +77,11 @@ def check_file(planned: PlannedTask, path: Path) -> dict[str, Any]:
     count = sum(1 for f in findings if f.severity == "error")
     return of_task(task, _period_of(planned, plan)) | {
         "plan": {
-            "digest": full_digest(plan), "planner": "file", "author": path.name, "revision": 0, "model_called": False,
+            "digest": full_digest(plan),
+            "planner": "file",
+            "author": path.name,
+            "revision": 0,
+            "model_called": False,
         },
         "status": "rejected" if rejected else "succeeded",
         "code": code,
@@ -101,7 +105,10 @@ def _period_of(planned: PlannedTask, plan: Plan) -> Period:
 def _read_plan(path: Path) -> Plan:
     try:
         with path.open("rb") as file:
-            return parse_plan(file.read(MAX_PLAN_BYTES + 1))
+            data = read_json(file.read(MAX_PLAN_BYTES + 1))
+        # What `show` prints and what is recorded wrap the plan; a person who has either should not have to unwrap it.
+        inner = next((data[name] for name in ("plan", "answer") if isinstance(data, dict) and name in data), data)
+        return parse_plan(json.dumps(inner))
     except OSError as error:
         raise PlanexecError("PLAN_REJECTED", f"the plan {path.name} cannot be read: {error.strerror}") from error
 

@@ -18,6 +18,10 @@ _COLOURS = {
     "succeeded": "bold green", "stopped": "bold red", "rejected": "bold red", "error": "bold red",
 }  # fmt: skip
 WIDTH = 140
+NARROW = 110
+"""Columns below which tool, tries and time make room for what was seen."""
+_COLUMNS = ("step", "tool", "outcome", "tries", "time", "checks", "what was seen")
+_SEEN = 160
 _SHUT = {"failed", "errored", "not-evaluated"}
 
 
@@ -39,53 +43,69 @@ def paper() -> Console:
 
 
 def print_run(document: Mapping[str, Any], *, console: Console | None = None) -> None:
-    """A run's document as a table with one-line hints."""
+    """A run's document: its plan, a line per step, what was found, how it ended, and the next thing to do."""
     out = console or paper()
     plan = document["plan"]
-    out.print(
-        f"[bold]{escape(document['task'])}[/] {document['partition']}   plan {(plan['digest'] or 'none')[:12]} "
-        f"by {escape(str(plan['planner']))}: {escape(str(plan['author']))}"
-        + ("" if plan.get("model_called") else "; no model was called")
-    )
+    if plan["planner"]:
+        said = "" if plan["model_called"] else "; no model was called"
+        named = f"plan {(plan['digest'] or 'none')[:12]} by {plan['planner']}: {plan['author']}{said}"
+        out.print(Text(f"{document['task']} {document['partition']}", "bold"), Text(named), soft_wrap=True)
     if document["steps"]:
-        out.print(_steps(document["steps"]))
+        out.print(_steps(document["steps"], narrow=out.width < NARROW))
     for finding in document["findings"]:
-        where = " ".join(str(part) for part in (finding["step"], finding["field"]) if part)
-        out.print(
-            Text(f"  {finding['code']} {where}: expected {finding['expected']}; saw {finding['seen']}", "red"
-                 if finding.get("severity", "error") == "error" else "yellow")
-        )  # fmt: skip
+        _finding(out, finding)
     _figures(out, document)
+    _end(out, document)
+
+
+def _finding(out: Console, finding: Mapping[str, Any]) -> None:
+    where = " ".join(str(part) for part in (finding["step"], finding["field"]) if part)
+    colour = "red" if finding.get("severity", "error") == "error" else "yellow"
+    both = f"expected {finding['expected']}; saw {finding['seen']}"
+    out.print(Text(f"  {finding['code']} {where}: {both}", colour), soft_wrap=True)
+    if finding["hint"]:
+        out.print(Text(f"    {finding['hint']}", "italic"), soft_wrap=True)
+
+
+def _end(out: Console, document: Mapping[str, Any]) -> None:
     status = document["status"]
     code = f" {document['code']}" if document["code"] else ""
     shut = next((c for s in document["steps"] for c in s["checks"] if c["verdict"] in _SHUT), None)
-    said = document.get("text") or ""
+    said = document["text"] or ""
     if shut is not None and status != "succeeded":
         said = f"{shut['check']}: {shut['text']}"
-    out.print(Text(f"{status.upper()}{code}", _COLOURS[status]), Text(said))
+    out.print(Text(f"{status.upper()}{code}", _COLOURS[status]), Text(said), soft_wrap=True)
     if shut is not None and status != "succeeded":
         for side, words in (("expected", shut["expected"]), ("saw", shut["observed"])):
-            out.print(Text(f"  {side} {str(words['value'])[:200]}", "bold"), Text(f"from {words['source']}", "dim"))
+            value = Text(f"  {side} {str(words['value'])[:200]}", "bold")
+            out.print(value, Text(f"from {words['source']}", "dim"), soft_wrap=True)
     if document["hint"]:
-        out.print(Text(f"hint: {document['hint']}", "italic"))
+        hint = document["hint"].replace("HOLD`", f"{document['credits']['hold_id'] or 'HOLD'}`")
+        out.print(Text(f"hint: {hint}", "italic"), soft_wrap=True)
     if document["task_run_id"]:
-        out.print(Text(f"runs: task {document['task_run_id']}, plan {document['plan_run_id'] or 'none'}", "dim"))
+        runs = f"runs: task {document['task_run_id']}, plan {document['plan_run_id'] or 'none'}"
+        out.print(Text(runs, "dim"), soft_wrap=True)
 
 
-def _steps(steps: Sequence[Mapping[str, Any]]) -> Table:
-    table = Table("step", "tool", "outcome", "tries", "time", "checks", "what was seen", box=None, pad_edge=False)
+def _steps(steps: Sequence[Mapping[str, Any]], *, narrow: bool) -> Table:
+    names = ("step", "outcome", "checks", "what was seen") if narrow else _COLUMNS
+    table = Table(*names, box=None, pad_edge=False)
     for step in steps:
         shut = [c for c in step["checks"] if c["verdict"] in _SHUT]
         said = step["reason"] or "" if step["outcome"] in _ENDS else ""
-        seen = shut[0]["text"] if shut else said
+        seen = str(shut[0]["text"] if shut else said)
         code = f" {step['code']}" if step["code"] else ""
         passed = sum(1 for c in step["checks"] if c["verdict"] not in _SHUT)
-        outcome = Text(f"{step['outcome']}{code}", _COLOURS[step["outcome"]], no_wrap=True)
-        table.add_row(
-            Text(step["id"], no_wrap=True), Text(step["tool"], "dim", no_wrap=True), outcome,
-            str(step["tries"] or ""), f"{step['duration_s']:.1f} s" if step["tries"] else "",
-            f"{passed}/{len(step['checks'])}" if step["checks"] else "", Text(str(seen)[:160]),
-        )  # fmt: skip
+        cells: dict[str, str | Text] = {
+            "step": Text(step["id"], no_wrap=True),
+            "tool": Text(step["tool"], "dim", no_wrap=True),
+            "outcome": Text(f"{step['outcome']}{code}", _COLOURS[step["outcome"]], no_wrap=True),
+            "tries": str(step["tries"] or ""),
+            "time": f"{step['duration_s']:.1f} s" if step["tries"] else "",
+            "checks": f"{passed}/{len(step['checks'])}" if step["checks"] else "",
+            "what was seen": Text(seen if len(seen) <= _SEEN else f"{seen[:_SEEN]}..."),
+        }
+        table.add_row(*(cells[name] for name in names))
     return table
 
 
@@ -98,6 +118,7 @@ def _figures(out: Console, document: Mapping[str, Any]) -> None:
     if credits_["issued_count"] or credits_["held_count"]:
         held = f", held {credits_['held_count']:,} ({credits_['held_amount']})" if credits_["held_count"] else ""
         hold = f" as {credits_['hold_id']}" if credits_["hold_id"] else ""
-        out.print(f"  credits issued {credits_['issued_count']:,} ({credits_['issued_amount']}){held}{hold}")
+        money = f" {credits_['currency']}" if credits_["currency"] else ""
+        out.print(f"  credits issued {credits_['issued_count']:,} ({credits_['issued_amount']}{money}){held}{hold}")
     if document["report"]["md"]:
         out.print(f"  report {escape(document['report']['md'])}", soft_wrap=True)

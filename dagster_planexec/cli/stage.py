@@ -19,6 +19,8 @@ class DemoRequest:
     data: str
     fault: str | None
     partition: str | None
+    literal: bool = False
+    """Whether the control executor will run in it."""
 
 
 class Scene(ABC):

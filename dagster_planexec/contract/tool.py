@@ -82,6 +82,8 @@ class ToolCall:
     deadline_s: float
     witnessed: list[Observation] = field(default_factory=list)
     """What a port saw while it worked for the tool (bytes on the wire); written by `witness`, read by checks."""
+    preview: Observation | None = None
+    """What `Tool.preview` saw when the preconditions were judged. An irreversible tool does exactly that or nothing."""
 
 
 class Tool(ABC):

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from dagster_planexec.checks.check import BoundCheck, NotApplicable
 from dagster_planexec.checks.input_still_holds import input_still_holds, judged_again
 from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.verdict import Phase, Verdict
 from dagster_planexec.errors import PlanexecError
-from dagster_planexec.execute.observer import observe
+from dagster_planexec.execute.observer import look, observe
 from dagster_planexec.execute.resolve import Resolved, scope_again
 from dagster_planexec.execute.work import Run, call_of
 from dagster_planexec.journal.encoding import plain
 from dagster_planexec.journal.results import DoneStep
 from dagster_planexec.plan.model import Step
+from dagster_planexec.world.observation import Observation
 from dagster_planexec.world.probe import Probe
 
 
@@ -61,17 +63,39 @@ def judge(run: Run, checks: Sequence[BoundCheck]) -> list[Verdict]:
     return [check.verdict() if isinstance(check, NotApplicable) else check.verdict(seen) for check in checks]
 
 
-def judge_inputs(run: Run, resolved: Resolved) -> list[Verdict]:
+def look_at_inputs(run: Run, resolved: Resolved) -> dict[str, Observation]:
+    """What the seal of every input shows now, by step."""
+    return {
+        name: look(_seal_probe(run, scope_again(run, done)), run.work.ports) for name, done in resolved.inputs.items()
+    }
+
+
+def judge_inputs(run: Run, resolved: Resolved, now: Mapping[str, Observation]) -> list[Verdict]:
     """One verdict per input: still what was judged, or judged again."""
-    return [judge_input(run, done) for done in resolved.inputs.values()]
+    return [_judge_input(run, done, now[name]) for name, done in resolved.inputs.items()]
 
 
-def judge_input(run: Run, done: DoneStep) -> Verdict:
+def changed_inputs(
+    run: Run, resolved: Resolved, before: Mapping[str, Observation], after: Mapping[str, Observation]
+) -> list[Verdict]:
+    """The inputs that are not what they were when the call began: nobody knows which of the two it used.
+
+    Those that are unchanged have their verdict from before the call, and are not shown twice.
+    """
+    verdicts = []
+    for name, done in resolved.inputs.items():
+        probe = _seal_probe(run, scope_again(run, done))
+        check = input_still_holds(probe, before[name], shown=plain(before[name].facts))
+        verdicts.append(replace(check.verdict({probe: after[name]}), phase="post"))
+    return [verdict for verdict in verdicts if not verdict.opens]
+
+
+def _judge_input(run: Run, done: DoneStep, now: Observation) -> Verdict:
     """Whether a done step's result is still what was judged; if it changed, its postconditions are judged again."""
     tool = run.work.tools[done.tool]
     scope = scope_again(run, done)
-    check = input_still_holds(_seal_probe(run, scope), done.seal, shown=plain(done.seal.facts))
-    verdict = judge(run, [check])[0]
+    probe = _seal_probe(run, scope)
+    verdict = input_still_holds(probe, done.seal, shown=plain(done.seal.facts)).verdict({probe: now})
     if verdict.status != "failed" or verdict.observed.value == "absent":
         return verdict
     again = judge(run, bind(run, tool.contract.postconditions, scope, "pre"))

@@ -14,16 +14,25 @@ from dagster_planexec.contract.outcome import Done, Failed, Held, Outcome, StepS
 from dagster_planexec.contract.tool import AdmittedObject, Tool, ToolCall
 from dagster_planexec.contract.verdict import Verdict, first_shut
 from dagster_planexec.errors import PlanexecError, PortError
-from dagster_planexec.execute.judging import bind, judge, judge_inputs, names_of, still_sealed
+from dagster_planexec.execute.judging import (
+    bind,
+    changed_inputs,
+    judge,
+    judge_inputs,
+    look_at_inputs,
+    names_of,
+    still_sealed,
+)
 from dagster_planexec.execute.observer import DeadlinePassedError, look, within
 from dagster_planexec.execute.resolve import Resolved, identity_with, inputs_of, resolve_step, scope_of, seal_digest
 from dagster_planexec.execute.work import Run, StepReport, call_of
-from dagster_planexec.journal.encoding import bounded, encode, encode_verdict
+from dagster_planexec.journal.encoding import bounded, encode, encode_verdict, same_facts
 from dagster_planexec.journal.journal import NewEvent
 from dagster_planexec.journal.results import DoneStep, find_done, open_hold, save_done, save_landing
 from dagster_planexec.plan.model import Step
 from dagster_planexec.recovery.decide import decide
 from dagster_planexec.recovery.decision import Decision, Hold, Proceed, Retry, Situation, Stage, Stop
+from dagster_planexec.world.observation import Observation
 
 GRACE_S = 5.0
 """A call's own deadline ends it; this much later it is given up from outside."""
@@ -115,14 +124,16 @@ def _try_once(run: Run, step: Step, resolved: Resolved, tries: int, started: flo
     added = [name for name in names_of(run, step, "post") if name not in tool.contract.postconditions]
     bind(run, added, asked, "post")  # a claim that does not fit its step is met before the call, not after it
     with run.work.ports.warehouse.together():
-        before = judge_inputs(run, resolved)
+        inputs = look_at_inputs(run, resolved)
+        before = judge_inputs(run, resolved, inputs)
         before += judge(run, bind(run, names_of(run, step, "pre"), asked, "pre"))
+        shown = _preview(run, step, resolved)
     _append(run, NewEvent("judged", step.id, {"phase": "pre", "verdicts": [encode_verdict(v) for v in before]}))
     shut = first_shut(before)
     if shut is not None:
         return _Tried(tuple(before), "precondition", shut.code, _sentence(step, shut))
 
-    call = call_of(run, step.id, tool.contract)
+    call = replace(call_of(run, step.id, tool.contract), preview=shown)
     outcome, unknown = _call(run, step, tool, resolved, call)
     match outcome:
         case Failed():
@@ -135,13 +146,18 @@ def _try_once(run: Run, step: Step, resolved: Resolved, tries: int, started: flo
     scope = scope_of(run, step, resolved, outcome.result, witnessed=witnessed)
     # The seal is of what was judged: while the block lasts, no other process gets at an embedded warehouse.
     with run.work.ports.warehouse.together():
-        after = judge(run, bind(run, names_of(run, step, "post"), scope, "post"))
+        left = look(tool.seal(resolved.args, outcome.result, call), run.work.ports)
+        after = changed_inputs(run, resolved, inputs, look_at_inputs(run, resolved))
+        after += judge(run, bind(run, names_of(run, step, "post"), scope, "post"))
         _append(run, NewEvent("judged", step.id, {"phase": "post", "verdicts": [encode_verdict(v) for v in after]}))
         verdicts = (*before, *after)
         shut = first_shut(after)
         if shut is not None:
             return _Tried(verdicts, "postcondition", shut.code, _sentence(step, shut), call_may_have_happened=True)
         seal = look(tool.seal(resolved.args, outcome.result, call), run.work.ports)
+    if seal.state == "seen" and not same_facts(left, seal):
+        text = f"what step {step.id!r} left changed while it was judged"
+        return _Tried(verdicts, "postcondition", "EXPECTATION_FAILED", text, call_may_have_happened=True)
     if seal.state != "seen":
         text = f"what step {step.id!r} left could not be sealed: {seal.message or seal.state}"
         return _Tried(verdicts, "postcondition", seal.code or "EXPECTATION_FAILED", text, call_may_have_happened=True)
@@ -150,6 +166,13 @@ def _try_once(run: Run, step: Step, resolved: Resolved, tries: int, started: flo
         seal, witnessed, verdicts, tries, time.monotonic() - started,
     )  # fmt: skip
     return _Tried(verdicts, "postcondition", None, "", done)
+
+
+def _preview(run: Run, step: Step, resolved: Resolved) -> Observation | None:
+    """What the call is about to do, as it was when its preconditions were judged."""
+    tool = run.work.tools[step.tool]
+    probe = tool.preview(resolved.args, call_of(run, step.id, tool.contract))
+    return look(probe, run.work.ports) if probe is not None else None
 
 
 def _call(run: Run, step: Step, tool: Tool, resolved: Resolved, call: ToolCall) -> tuple[Outcome, bool]:

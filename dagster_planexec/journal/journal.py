@@ -91,6 +91,8 @@ class Journal:
         digest = full_digest(plan)
         body = canonical_bytes(as_json(plan))
         with self._engine.begin() as db:
+            # Bytes under this digest that are not these were altered: the right ones take their place.
+            db.execute(sa.delete(t.plans).where(t.plans.c.digest == digest, t.plans.c.body != body))
             if db.execute(sa.select(t.plans.c.digest).where(t.plans.c.digest == digest)).first() is None:
                 db.execute(
                     sa.insert(t.plans).values(

@@ -66,6 +66,7 @@ def save_done(journal: Journal, attempt_id: str, done: DoneStep) -> None:
         "tries": done.tries,
         "duration_ms": int(done.duration_s * 1000),
     }
+    body["digest"] = digest_of(body)
     with journal.engine.begin() as db:
         db.execute(
             sa.insert(t.results).values(
@@ -81,6 +82,8 @@ def save_done(journal: Journal, attempt_id: str, done: DoneStep) -> None:
 
 def _done(row: Mapping[str, Any]) -> DoneStep:
     body = json.loads(row["body"])
+    if digest_of({name: value for name, value in body.items() if name != "digest"}) != body["digest"]:
+        raise ValueError("the stored result was altered")
     return DoneStep(
         row["identity"],
         row["step"],
@@ -94,6 +97,14 @@ def _done(row: Mapping[str, Any]) -> DoneStep:
         body["tries"],
         body["duration_ms"] / 1000,
     )
+
+
+def _readable(row: Mapping[str, Any]) -> DoneStep | None:
+    """The done step of a row; None if the row is not what was written, for then nothing may be built on it."""
+    try:
+        return _done(row)
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 def find_done(journal: Journal, attempt_id: str, identity: str) -> DoneStep | None:
@@ -110,14 +121,15 @@ def _newest(journal: Journal, *where: sa.ColumnElement[bool]) -> DoneStep | None
     query = sa.select(t.results).where(*where).order_by(t.results.c.seq.desc()).limit(1)
     with journal.reader.connect() as db:
         row = db.execute(query).mappings().first()
-    return _done(dict(row)) if row else None
+    return _readable(dict(row)) if row else None
 
 
 def tools_done(journal: Journal, attempt_id: str) -> tuple[DoneStep, ...]:
     """Every step that is done in an attempt, oldest first."""
     query = sa.select(t.results).where(t.results.c.attempt == attempt_id).order_by(t.results.c.seq)
     with journal.reader.connect() as db:
-        return tuple(_done(dict(row)) for row in db.execute(query).mappings().all())
+        rows = (_readable(dict(row)) for row in db.execute(query).mappings().all())
+        return tuple(done for done in rows if done is not None)
 
 
 def save_landing(journal: Journal, *, task: str, period: str, attempt_id: str, admitted: AdmittedObject) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -17,7 +17,8 @@ from dagster_planexec.contract.verdict import Verdict
 from dagster_planexec.journal import schema as t
 from dagster_planexec.journal.encoding import bounded, decode, decode_verdict, dumps, plain
 from dagster_planexec.journal.journal import Journal, NewEvent
-from dagster_planexec.plan.model import Plan
+from dagster_planexec.plan.model import Plan, Step
+from dagster_planexec.world.observation import Fact
 from dagster_planexec.world.period import Period
 
 RunStatus = Literal["succeeded", "held", "stopped", "rejected", "error"]
@@ -83,6 +84,8 @@ class RunReport:
     steps: tuple[StepEntry, ...] = ()
     report: Mapping[str, str | None] = field(default_factory=dict)
     """Paths of the written report by format."""
+    standing: Mapping[str, Fact] | None = None
+    """What the credit system holds for the period when the run has ended, whoever put it there."""
 
     @classmethod
     def blank(cls, task: Task, period: Period, *, task_run_id: str | None) -> RunReport:
@@ -109,6 +112,10 @@ class RunReport:
         written = next((s.facts for s in steps if s.outcome in _MADE and set(_FORMATS.values()) <= set(s.facts)), None)
         paths = {name: str(reports / str(written[file])) for name, file in _FORMATS.items()} if written else {}
         return replace(self, plan_run_id=plan_run_id, steps=tuple(steps), report=paths)
+
+    def with_standing(self, facts: Mapping[str, Fact]) -> RunReport:
+        """With what the credit system holds."""
+        return replace(self, standing=facts)
 
     def ended(self, status: RunStatus, code: str | None, text: str, hint: str = "") -> RunReport:
         """With its end."""
@@ -176,12 +183,11 @@ def credits_of(report: RunReport) -> dict[str, Any]:
         "held_count": 0,
         "held_amount": "0.00",
         "hold_id": None,
+        "currency": report.task.limits.currency,
     }
+    if report.standing is not None:
+        out |= {"issued_count": report.standing["count"], "issued_amount": plain(report.standing["amount"])}
     for step in report.steps:
-        if "issued_count" in step.facts and step.outcome in _MADE:
-            # What the credit system holds, not what this call added to it: a second run adds nothing.
-            standing = cast("Mapping[str, Any]", decode(dict(step.facts["sealed"])))
-            out |= {"issued_count": standing["count"], "issued_amount": plain(standing["amount"])}
         if step.outcome == "held":
             facts = cast("Mapping[str, Any]", decode(dict(step.facts)))
             amount = plain(facts.get("amount")) or "0.00"
@@ -189,8 +195,12 @@ def credits_of(report: RunReport) -> dict[str, Any]:
     return out
 
 
-def close_steps(journal: Journal, attempt: str, run_id: str, plan: Plan) -> None:
-    """Journal every step that has no end yet as not-run, with why: Dagster skips what depends on a failed step."""
+def close_steps(journal: Journal, attempt: str, run_id: str, plan: Plan, *, irreversible: Collection[str] = ()) -> None:
+    """Journal every step that has no end yet as not-run, with why: Dagster skips what depends on a failed step.
+
+    A step whose call was begun and whose end nobody could write has failed: with EFFECT_UNKNOWN if its tool is one of
+    the irreversible ones, for then nobody can say here whether it happened.
+    """
     ended = {event.step for event in journal.events(attempt, run_id=run_id, kinds=["step-ended"])}
     stops = journal.events(attempt, run_id=run_id, kinds=["stopped"])
     held = [
@@ -202,16 +212,24 @@ def close_steps(journal: Journal, attempt: str, run_id: str, plan: Plan) -> None
         because = f"{held[0]} waits for a person"
     else:
         because = "the run ended before it"
-    missing = [
-        NewEvent(
-            "step-ended", step.id,
-            {"tool": step.tool, "state": "not-run", "code": None, "reason": because, "tries": 0, "duration_ms": 0,
-             "hint": None, "hold_id": None, "verdicts": [], "facts": {}},
-        )
-        for step in plan.steps
-        if step.id not in ended
-    ]  # fmt: skip
-    journal.append(attempt, run_id, missing)
+    begun = {event.step for event in journal.events(attempt, run_id=run_id, kinds=["calling"])}
+    journal.append(
+        attempt, run_id,
+        [_closing(step, because, begun=step.id in begun, irreversible=step.tool in irreversible)
+         for step in plan.steps if step.id not in ended],
+    )  # fmt: skip
+
+
+def _closing(step: Step, because: str, *, begun: bool, irreversible: bool) -> NewEvent:
+    state, code = "not-run", None
+    if begun:
+        state, code = "failed", "EFFECT_UNKNOWN" if irreversible else "INTERNAL"
+        because = "its call was begun, and how it ended could not be journalled"
+    return NewEvent(
+        "step-ended", step.id,
+        {"tool": step.tool, "state": state, "code": code, "reason": because, "tries": int(begun), "duration_ms": 0,
+         "hint": None, "hold_id": None, "verdicts": [], "facts": {}},
+    )  # fmt: skip
 
 
 def read_steps(journal: Journal, attempt: str, run_id: str, plan: Plan) -> tuple[StepEntry, ...]:

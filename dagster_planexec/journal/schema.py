@@ -159,6 +159,20 @@ def journal_url(name: str) -> str:
     return f"sqlite:///{path}"
 
 
+def journal_error(error: sa.exc.DBAPIError) -> PlanexecError:
+    """What a database error of the journal means to a person."""
+    said = str(error.orig)[:200]
+    if "locked" in said or "busy" in said:
+        return PlanexecError(
+            "LOCKED", f"the journal is held by another process: {said}", hint="end that process, or wait for it"
+        )
+    if "full" in said:
+        return PlanexecError("DISK_FULL", f"the journal cannot be written: {said}", hint="free space, then run again")
+    return PlanexecError(
+        "HOME_UNWRITABLE", f"the journal cannot be used: {said}", hint="choose another home, or restore the journal"
+    )
+
+
 def connect(url: str) -> sa.Engine:
     """An engine whose tables exist. SQLite runs in WAL mode, so that readers never wait for the writer.
 
@@ -185,10 +199,11 @@ def connect(url: str) -> sa.Engine:
             if connection.get_isolation_level() != "AUTOCOMMIT":
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
 
-    try:
-        metadata.create_all(engine)
-    except sa.exc.OperationalError as error:
-        raise PlanexecError(
-            "HOME_UNWRITABLE", f"the journal cannot be opened: {str(error.orig)[:200]}", hint="choose another home"
-        ) from error
+    @sa.event.listens_for(engine, "handle_error")
+    def _in_words(context: sa.ExceptionContext) -> None:
+        error = context.sqlalchemy_exception
+        if isinstance(error, sa.exc.DatabaseError) and not isinstance(error, sa.exc.IntegrityError):
+            raise journal_error(error) from context.original_exception
+
+    metadata.create_all(engine)
     return engine

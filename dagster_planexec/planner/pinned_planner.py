@@ -37,7 +37,8 @@ class PinnedPlanner(Planner):
         try:
             plan = fill(_bind(read_file(self._path), request.period), request.period)
         except PlanexecError as error:
-            return Proposal(None, self.name, author, model_called=False, code=error.code, message=error.message)
+            return Proposal(None, self.name, author, model_called=False, code=error.code, message=error.message,
+                            hint=error.hint)  # fmt: skip
         return Proposal(plan, self.name, author, model_called=False)
 
 

@@ -33,6 +33,7 @@ class Proposal:
     model_called: bool
     code: str | None = None
     message: str = ""
+    hint: str = ""
     more: Mapping[str, Any] = field(default_factory=dict)
 
     def provenance(self, task: Task) -> dict[str, Any]:

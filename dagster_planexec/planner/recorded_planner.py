@@ -38,7 +38,8 @@ class RecordedPlanner(Planner):
             _expect_same_contract(recording, request, name)
             plan = fill(recording["answer"], request.period)
         except PlanexecError as error:
-            return Proposal(None, self.name, name, model_called=False, code=error.code, message=error.message)
+            return Proposal(None, self.name, name, model_called=False, code=error.code, message=error.message,
+                            hint=error.hint)  # fmt: skip
         return Proposal(plan, self.name, f"{recording['author']} (recording {name})", model_called=False)
 
 

@@ -14,7 +14,7 @@ import csv
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -213,8 +213,16 @@ def _replacing(connection: duckdb.DuckDBPyConnection, request: TextIngest) -> It
         yield
         connection.execute("commit")
     except BaseException:
-        connection.execute("rollback")
+        _roll_back(connection)
         raise
+
+
+def _roll_back(connection: duckdb.DuckDBPyConnection) -> None:
+    import duckdb  # noqa: PLC0415 - loaded already by whoever opened the connection
+
+    # None is left when the statement or the commit has ended it, and then the first error is the one to be heard.
+    with suppress(duckdb.TransactionException):
+        connection.rollback()
 
 
 def _inserted(connection: duckdb.DuckDBPyConnection, request: TextIngest, query: str, path: Path) -> int:

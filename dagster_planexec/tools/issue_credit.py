@@ -15,7 +15,7 @@ from dagster_planexec.errors import PortError
 from dagster_planexec.world.observation import Fact
 from dagster_planexec.world.ports import CreditLine
 from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.probes.credits import CreditLines, CreditsIssued, fetch_credit_lines
+from dagster_planexec.world.probes.credits import CreditLines, CreditsIssued, digest_of_lines, fetch_credit_lines
 
 _NOTHING_HAPPENED = frozenset(
     {"LOCKED", "EFFECT_DIFFERS", "AUTH_FAILED", "FORBIDDEN", "DUPLICATE_KEY", "SCALE_OVERFLOW"}
@@ -89,6 +89,11 @@ class IssueCredit(Tool):
         currency = task.limits.currency
         if not lines:
             return Done(_result(0, Decimal(0), 0, currency))
+        judged = call.preview.facts.get("digest") if call.preview is not None else None
+        if judged is not None and judged != digest_of_lines(
+            ((line.key, line.amount) for line in lines), credit_shape(task).scale
+        ):
+            return Failed("APPROVAL_STALE", f"the credit lines of {args.source!r} changed after they were judged")
         held = _held(args, call, lines)
         if held is not None:
             return held

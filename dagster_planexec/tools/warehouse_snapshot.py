@@ -55,7 +55,7 @@ class WarehouseSnapshot(Tool):
         result=SnapshotResult,
         effect="write",
         preconditions=(),
-        postconditions=("snapshot_is_complete", "keys_are_present", "keys_are_unique"),
+        postconditions=("snapshot_is_complete", "snapshot_is_as_admitted", "keys_are_present", "keys_are_unique"),
         errors={
             "VALIDATION_ERROR": "name a table that the task declares as the source of an input",
             "TABLE_GONE": "the live table is not in the warehouse; look at its name and at the warehouse's path",

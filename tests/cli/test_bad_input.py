@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from assets.demo.local_s3 import LocalS3
 from assets.demo.world import DemoWorld
 from assets.stage import environment, settings_of
+from dagster_planexec.cli.main import main
 from tests.support.planexec import PROJECT, Answer, planexec
 
 TASK = "vendor_reconciliation"
@@ -186,3 +188,35 @@ def test_a_folder_without_a_project(tmp_path: Path) -> None:
 def test_a_name_that_does_not_exist_lists_those_that_do(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     """A fault, a data set, a task."""
     refused(planexec(*arguments, "--home", tmp_path / "home"), "BAD_CONTRACT")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("demo", "--fault", "no-such-fault"), "BAD_CONTRACT"),
+        (("demo", "--data", "moon"), "BAD_CONTRACT"),
+        (("demo", "--partition", "2031-13"), "UNKNOWN_PARTITION"),
+        (("demo", "--home", "/dev/null/x"), "HOME_UNWRITABLE"),
+        (("run", "no_such_task", "--partition", "2026-03"), "BAD_CONTRACT"),
+        (("run", TASK, "--partition", "march"), "UNKNOWN_PARTITION"),
+        (("plan", TASK, "--partition", "march"), "UNKNOWN_PARTITION"),
+        (("check", "none.json", "--task", TASK), "PLAN_REJECTED"),
+        (("status", "no_such_task"), "BAD_CONTRACT"),
+        (("show", "nothing_of_that_name"), "INTERNAL"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
+)
+def test_people_get_the_code_the_sentence_and_the_hint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], code: str
+) -> None:
+    """The same refusals without --json: words, no stack trace."""
+    monkeypatch.setenv("PLANEXEC_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "home" / "dagster"))
+
+    result = CliRunner().invoke(main, ["--project", str(PROJECT), *arguments])
+
+    assert isinstance(result.exception, SystemExit)
+    assert result.exit_code in {1, 5}
+    assert code in result.stdout
+    assert "hint:" in result.stdout
+    assert "Traceback" not in result.output

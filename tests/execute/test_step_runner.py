@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.outcome import Failed
@@ -13,7 +14,9 @@ from dagster_planexec.execute.observer import observe
 from dagster_planexec.execute.resolve import Resolved, resolve_step, scope_of
 from dagster_planexec.execute.step_runner import run_step
 from dagster_planexec.execute.work import Run
+from dagster_planexec.journal.journal import NewEvent
 from dagster_planexec.journal.run_report import close_steps, read_steps
+from dagster_planexec.journal.schema import results
 from dagster_planexec.plan.model import Plan
 from dagster_planexec.recovery.decision import Retry, Stop
 from tests.support.bench import BenchMaker, CopyArgs
@@ -258,3 +261,39 @@ def test_a_claim_that_does_not_fit_its_step_stops_it_uncalled(bench: BenchMaker)
     (report,) = b.go(plan_of({**MAKE, "claims": [{"claim": "object_exists"}]}))
 
     assert (report.state, report.code, b.calls) == ("failed", "VALIDATION_ERROR", [])
+
+
+def test_an_input_that_changes_during_the_call_stops_the_step(bench: BenchMaker) -> None:
+    """It was judged before the call, and is not what it was after it: what the call used nobody knows."""
+    b = bench(make={"post": ("has_three_rows",)}, copy={"args": CopyArgs, "during": "update staging.a set i = i + 1"})
+
+    _, copied = b.go(plan_of(MAKE, COPY))
+
+    assert (copied.state, copied.code) == ("failed", "EXPECTATION_FAILED")
+    assert copied.verdicts[-1].check == "input_still_holds"
+
+
+def test_an_altered_result_in_the_journal_is_not_built_on(bench: BenchMaker) -> None:
+    """Its digest is verified on every read; the step is done again."""
+    b = bench(make={"post": ("has_three_rows",)})
+    b.go(plan_of(MAKE), "first")
+    with b.work.journal.engine.begin() as db:
+        body = db.execute(sa.select(results.c.body)).scalar_one()
+        db.execute(sa.update(results).values(body=body.replace("staging.a", "staging.z")))
+    b.calls.clear()
+
+    (again,) = b.go(plan_of(MAKE), "second")
+
+    assert (again.state, b.calls) == ("done", ["make"])
+
+
+def test_a_call_whose_end_could_not_be_written_is_not_called_not_run(bench: BenchMaker) -> None:
+    """A begun irreversible call without an end is EFFECT_UNKNOWN; another one is INTERNAL."""
+    b = bench(make={})
+    plan = plan_of(MAKE, ASIDE)
+    b.work.journal.append(b.attempt, "r", [NewEvent("calling", "make"), NewEvent("calling", "aside")])
+
+    close_steps(b.work.journal, b.attempt, "r", plan, irreversible=["make"])
+    money = [(s.outcome, s.code) for s in read_steps(b.work.journal, b.attempt, "r", plan)]
+
+    assert money == [("failed", "EFFECT_UNKNOWN"), ("failed", "EFFECT_UNKNOWN")]  # both steps use the tool `make`

@@ -12,6 +12,8 @@ import pytest
 
 from assets.demo import council as published
 from assets.demo import saturday
+from assets.demo.faults import FAULTS, Ending, Fault
+from assets.demo.hook import forget_faults
 from assets.demo.local_s3 import LocalS3
 from assets.demo.world import DemoWorld
 from assets.stage import environment, settings_of
@@ -172,3 +174,33 @@ def test_an_invoice_line_dated_outside_the_month_is_compared_all_the_same(tmp_pa
     assert document["credits"]["issued_amount"] == str(truth.credit_sum)
     covered = next(c for c in step(document, "load_staging")["checks"] if c["check"] == "period_is_covered")
     assert "1 before it" in covered["text"]
+
+
+def test_a_ledger_that_changed_for_a_moment_pays_nothing_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Changed after admission, copied, changed back: the copy is not what was admitted, now or in the next run."""
+    home = tmp_path / "home"
+    truth = saturday.month("2026-03").truth
+    raised = "update ledger.charges set amount = amount {} 1 where charge_id like 'CH-202603-00000%'"
+    with LocalS3() as s3:
+        world = DemoWorld(home, s3.endpoint)
+        world.seed()
+        momentary = Fault(
+            "perfect-month", "after-admission", "", Ending("stopped"), lambda w: _alter(w, raised.format("+"))
+        )
+        monkeypatch.setitem(FAULTS, "perfect-month", momentary)
+        forget_faults()
+        with environment(settings_of(world, momentary)):
+            first = planexec("run", "vendor_reconciliation", "--partition", "2026-03", "--home", home).document
+        forget_faults()
+        _alter(world, raised.format("-"))
+        with environment(settings_of(world, None)):
+            second = planexec("run", "vendor_reconciliation", "--partition", "2026-03", "--home", home).document
+
+    assert (first["status"], first["code"]) == ("stopped", "APPROVAL_STALE")
+    assert step(first, "scope_ledger")["outcome"] == "failed"
+    assert (second["status"], second["credits"]["issued_amount"]) == ("succeeded", str(truth.credit_sum))
+
+
+def _alter(world: DemoWorld, statement: str) -> None:
+    with world.connection() as warehouse:
+        warehouse.execute(statement)

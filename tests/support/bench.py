@@ -83,6 +83,7 @@ class TableTool(Tool):
 
     def __init__(self, name: str, calls: list[str], *, args: type[Model] = MakeArgs, effect: Effect = "write",
                  pre: tuple[str, ...] = (), post: tuple[str, ...] = (), fails: Failed | None = None,
+                 during: str | None = None,
                  **more: Any) -> None:  # fmt: skip
         self.contract = ToolContract(
             name, "For tests.", args, TableResult, effect, pre, post, {},
@@ -90,6 +91,7 @@ class TableTool(Tool):
         )  # fmt: skip
         self._calls = calls
         self._fails = fails
+        self._during = during
 
     def call(self, args: Any, call: ToolCall) -> Outcome:
         """Make the table."""
@@ -101,6 +103,8 @@ class TableTool(Tool):
         )
         with call.ports.warehouse.session() as session:
             session.execute(f"create or replace table {args.target} as {query}")
+            if self._during is not None:
+                session.execute(self._during)
         return Done(TableResult(table=args.target))
 
     def seal(self, args: Any, result: Any, call: ToolCall) -> Probe:

@@ -6,7 +6,7 @@ import dagster as dg
 
 from dagster_planexec.contract.task import Deliverable
 from dagster_planexec.definitions.shown.ending import hold_metadata
-from dagster_planexec.journal.run_report import RunReport, StepEntry
+from dagster_planexec.journal.run_report import RunReport, StepEntry, credits_of
 
 
 def log_effects(context: dg.AssetExecutionContext, report: RunReport) -> None:
@@ -28,15 +28,16 @@ def _event(
     links = {"plan_run": dg.MetadataValue.dagster_run(report.plan_run_id)} if report.plan_run_id else {}
     match step.outcome:
         case "done" | "reused":
-            issued = int(step.facts.get("issued_count", 0))
+            standing = credits_of(report)
+            issued = int(standing["issued_count"])
             metadata = {
                 "dagster/row_count": dg.MetadataValue.int(issued),
-                "amount": dg.MetadataValue.text(str(step.facts.get("issued_amount", "0.00"))),
+                "amount": dg.MetadataValue.text(str(standing["issued_amount"])),
                 **links,
             }
             if issued == 0:
                 return dg.AssetObservation(
-                    key, description="Nothing was issued by this run", partition=partition, metadata=metadata
+                    key, description="Nothing is issued for the period", partition=partition, metadata=metadata
                 )
             # An earlier run may have issued and died before it could say so.
             if step.outcome == "reused" and partition in context.instance.get_materialized_partitions(key):

@@ -12,7 +12,7 @@ from assets.reconciliation import SQL_FOLDER
 from assets.vendor_reconciliation.task import TASK
 from dagster_planexec.contract.task import Task
 from dagster_planexec.contract.tool import Admission, AdmittedObject
-from dagster_planexec.execute.admit import hash_sql
+from dagster_planexec.execute.admit import hash_sql, live_tables
 from dagster_planexec.resources.duckdb_credits import DuckDbCredits
 from dagster_planexec.resources.duckdb_warehouse import DuckDbWarehouse
 from dagster_planexec.world.period import Period
@@ -66,7 +66,8 @@ class Scene:
 
     def admission(self, *objects: AdmittedObject) -> Admission:
         """What was seen when the attempt opened."""
-        return Admission(objects, {}, hash_sql(self.ports.roots.sql), at=self.ports.clock.now())
+        tables = live_tables(self.task, MARCH, self.ports)
+        return Admission(objects, tables, hash_sql(self.ports.roots.sql), at=self.ports.clock.now())
 
 
 def scene(folder: Path, *, rows: int, max_steps: int = 12) -> Scene:

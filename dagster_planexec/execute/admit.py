@@ -8,12 +8,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dagster_planexec.contract.layout import live_view
+from dagster_planexec.contract.task import Task
 from dagster_planexec.contract.tool import Admission, AdmittedObject
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.work import Work
 from dagster_planexec.journal.results import landed_for
 from dagster_planexec.world.admit import admit
 from dagster_planexec.world.period import Period
+from dagster_planexec.world.ports import Ports
 from dagster_planexec.world.probes.evidence import FingerprintOfView
 
 
@@ -33,7 +35,10 @@ def admit_inputs(work: Work, period: Period) -> Admission:
     landed = landed_for(work.journal, work.task.name, period.text)
     objects += [_the_one(work, versions) for name, versions in sorted(landed.items()) if name not in there]
     return Admission(
-        tuple(objects), _live_tables(work, period), hash_sql(work.ports.roots.sql), at=work.ports.clock.now()
+        tuple(objects),
+        live_tables(work.task, period, work.ports),
+        hash_sql(work.ports.roots.sql),
+        at=work.ports.clock.now(),
     )
 
 
@@ -50,14 +55,14 @@ def _the_one(work: Work, versions: Sequence[AdmittedObject]) -> AdmittedObject:
     return usable[0] if usable else versions[0]
 
 
-def _live_tables(work: Work, period: Period) -> dict[str, str]:
+def live_tables(task: Task, period: Period, ports: Ports) -> dict[str, str]:
     """The fingerprint, in scope of the period, of every input that is a live table."""
-    views = {named.name: live_view(work.task, period, named.name) for named in work.task.inputs}
+    views = {named.name: live_view(task, period, named.name) for named in task.inputs}
     tables = {}
     for name, view in views.items():
         if view is None:
             continue
-        seen = FingerprintOfView(view).observe(work.ports)
+        seen = FingerprintOfView(view).observe(ports)
         # A table that is not there is the live check's finding, with the plan beside it.
         tables[name] = str(seen["fingerprint"]) if seen.state == "seen" else "absent"
     return tables

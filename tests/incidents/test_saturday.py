@@ -46,6 +46,7 @@ def test_no_report_was_written_and_nothing_was_issued(saturday: tuple[Path, Any]
     assert list((home / "reports").iterdir()) == []
     assert document["credits"] == {
         "issued_count": 0, "issued_amount": "0.00", "held_count": 0, "held_amount": "0.00", "hold_id": None,
+        "currency": "USD",
     }  # fmt: skip
 
 

@@ -165,7 +165,12 @@ def test_contracts_are_what_the_design_says():
     """Writes, with their checks in the order of the design; every error code is a known one."""
     snapshot, create = WarehouseSnapshot().contract, WarehouseCreateTable().contract
 
-    assert snapshot.postconditions == ("snapshot_is_complete", "keys_are_present", "keys_are_unique")
+    assert snapshot.postconditions == (
+        "snapshot_is_complete",
+        "snapshot_is_as_admitted",
+        "keys_are_present",
+        "keys_are_unique",
+    )
     assert create.postconditions == ("schema_matches_contract",)
     assert {snapshot.effect, create.effect} == {"write"}
     assert set(snapshot.errors) | set(create.errors) <= set(CODES)

@@ -24,7 +24,7 @@ from dagster_planexec.resources.local.local_resources import (
     RootsResource,
 )
 from dagster_planexec.resources.s3_object_store import S3ObjectStoreResource
-from dagster_planexec.tools.builtin import BUILTIN_TOOLS
+from dagster_planexec.tools import BUILTIN_TOOLS
 from dagster_planexec.world.ports import Ports
 
 HOME = EnvVar("PLANEXEC_HOME")
@@ -66,7 +66,7 @@ def fault_listeners(task: Task) -> Sequence[Listener]:
     """The demo's fault, which hears how far the run is. Nobody, unless a fault is named."""
     if not os.environ.get(FAULT_VARIABLE):
         return ()
-    from assets.demo.hook import named_fault  # noqa: PLC0415 - the demo is not part of a deployment
+    from assets.fault_hook import named_fault  # noqa: PLC0415 - the demo is not part of a deployment
 
     return (named_fault(task).on_event,)
 
@@ -75,6 +75,6 @@ def with_fault(task: Task, ports: Ports) -> Ports:
     """The ports, with the demo's fault in them if one is named."""
     if not os.environ.get(FAULT_VARIABLE):
         return ports
-    from assets.demo.hook import named_fault  # noqa: PLC0415 - the demo is not part of a deployment
+    from assets.fault_hook import named_fault  # noqa: PLC0415 - the demo is not part of a deployment
 
     return named_fault(task).wrap(ports)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from dagster_planexec.planner.pinned_planner import PinnedPlanner
     from dagster_planexec.planner.planner import Planner, PlanRequest, Proposal
     from dagster_planexec.planner.recorded_planner import RecordedPlanner
-    from dagster_planexec.tools.builtin import BUILTIN_TOOLS
+    from dagster_planexec.tools import BUILTIN_TOOLS
 
 __version__ = "0.1.0"
 
@@ -56,7 +56,7 @@ _WHERE = {
     "planner.pinned_planner": ("PinnedPlanner",),
     "planner.planner": ("PlanRequest", "Planner", "Proposal"),
     "planner.recorded_planner": ("RecordedPlanner",),
-    "tools.builtin": ("BUILTIN_TOOLS",),
+    "tools": ("BUILTIN_TOOLS",),
 }
 _MODULE_OF = {name: f"{__name__}.{module}" for module, names in _WHERE.items() for name in names}
 

@@ -27,7 +27,7 @@ from dagster_planexec.plan.digest import digest_of, full_digest
 from dagster_planexec.plan.model import Plan, parse_plan
 from dagster_planexec.planner.planner import Planner, PlanRequest, Proposal
 from dagster_planexec.world.period import Period
-from dagster_planexec.world.probes.credits import CreditsIssued
+from dagster_planexec.world.probes.result.credits import CreditsIssued
 
 ADMISSION_DEADLINE_S = 900.0
 """Seconds in which the drop, the live tables and the SQL files must have been looked at."""

@@ -23,7 +23,7 @@ from dagster_planexec.cli.main import main
 from dagster_planexec.contract.codes import CODES
 from dagster_planexec.contract.file_contract import Column, FileContract
 from dagster_planexec.plan.model import parse_plan
-from dagster_planexec.tools.builtin import BUILTIN_TOOLS
+from dagster_planexec.tools import BUILTIN_TOOLS
 from tests.support.reference_pages import COMMAND, GROUPS, PAGES
 
 ROOT = Path(__file__).resolve().parents[1]

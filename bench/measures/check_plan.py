@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from bench.measures.long_plan import long_plan
+from bench.long_plan import long_plan
 from bench.scene import MARCH, Scene
 from bench.timing import Measured, medians
 from dagster_planexec.checks.catalogue import BINDERS
 from dagster_planexec.checks.static.static_check import static_check
 from dagster_planexec.contract.tool import ToolRegistry
 from dagster_planexec.execute.admit import read_sql
-from dagster_planexec.tools.builtin import BUILTIN_TOOLS
+from dagster_planexec.tools import BUILTIN_TOOLS
 
 BUDGET_MS = 100.0
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from assets.vendor_reconciliation.binding import VENDOR_RECONCILIATION
-from bench.measures.long_plan import long_plan
-from bench.measures.ready import ready
+from bench.long_plan import long_plan
+from bench.ready import ready
 from bench.scene import Scene
 from bench.timing import Measured, medians
 from dagster_planexec.compiler.job import compile_plan as compiled

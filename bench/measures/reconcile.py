@@ -8,10 +8,10 @@ from dagster_planexec.checks.reconcile.views import views_of
 from dagster_planexec.execute.observer import look
 from dagster_planexec.tools.run_sql import RunSqlArgs
 from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.probes.identities import ResultFigures, SideFigures
-from dagster_planexec.world.probes.sides import ContributionOfSides, overlap_of_keys
-from dagster_planexec.world.relation import bind_views
-from dagster_planexec.world.sql_file import read_sql, without_semicolon
+from dagster_planexec.world.probes.result.identities import ResultFigures, SideFigures
+from dagster_planexec.world.probes.result.sides import ContributionOfSides, overlap_of_keys
+from dagster_planexec.world.sides.relation import bind_views
+from dagster_planexec.world.sides.sql_file import read_sql, without_semicolon
 
 ABLATIONS_BUDGET = 1.6
 EVERYTHING_BUDGET = 2.6

@@ -10,8 +10,8 @@ from dataclasses import replace
 import dagster as dg
 
 from assets.vendor_reconciliation.binding import VENDOR_RECONCILIATION
-from bench.measures.by_hand import by_hand
-from bench.measures.ready import ready
+from bench.by_hand import by_hand
+from bench.ready import ready
 from bench.scene import MARCH, Scene
 from bench.timing import Measured, medians
 from dagster_planexec.compiler.job import compile_plan

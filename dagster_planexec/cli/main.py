@@ -97,7 +97,7 @@ def at_home(folder: ProjectFolder, home: Path | None) -> Path:
 @answering
 def run(project: Path | None, task: str, partition: str, *, replan: bool, home: Path | None, as_json: bool) -> Any:  # noqa: ANN401, ARG001
     """Run TASK for one period, as its Dagster asset does."""
-    from dagster_planexec.cli.running import run_task  # noqa: PLC0415 - Dagster, only where it is needed
+    from dagster_planexec.cli.verbs.running import run_task  # noqa: PLC0415 - Dagster, only where it is needed
 
     folder = find_project(project)
     chosen = at_home(folder, home)
@@ -115,7 +115,7 @@ def run(project: Path | None, task: str, partition: str, *, replan: bool, home: 
 @answering
 def plan(project: Path | None, task: str, partition: str, *, home: Path | None, as_json: bool) -> Any:  # noqa: ANN401
     """Have a plan proposed and checked against the world, and show it. Runs nothing."""
-    from dagster_planexec.cli.looking import propose  # noqa: PLC0415 - Dagster, only where it is needed
+    from dagster_planexec.cli.verbs.looking import propose  # noqa: PLC0415 - Dagster, only where it is needed
 
     folder = find_project(project)
     at_home(folder, home)
@@ -131,7 +131,7 @@ def plan(project: Path | None, task: str, partition: str, *, home: Path | None, 
 @answering
 def check(project: Path | None, plan_file: Path, task: str, *, as_json: bool) -> Any:  # noqa: ANN401, ARG001
     """Check a plan file by every rule that needs no world. Every finding is shown, each with a remedy."""
-    from dagster_planexec.cli.looking import check_file  # noqa: PLC0415 - Dagster, only where it is needed
+    from dagster_planexec.cli.verbs.looking import check_file  # noqa: PLC0415 - Dagster, only where it is needed
 
     return check_file(find_project(project).task(task), plan_file)
 
@@ -144,7 +144,7 @@ def check(project: Path | None, plan_file: Path, task: str, *, as_json: bool) ->
 @click.pass_obj
 def show(project: Path | None, reference: str, partition: str | None, *, home: Path | None, as_json: bool) -> None:
     """Show a plan by its digest, a hold or an attempt by its id, a task run by its id, or a TASK's last run."""
-    from dagster_planexec.cli.looking import show as look  # noqa: PLC0415 - Dagster, only where it is needed
+    from dagster_planexec.cli.verbs.looking import show as look  # noqa: PLC0415 - Dagster, only where it is needed
 
     try:
         folder = find_project(project)
@@ -161,7 +161,7 @@ def show(project: Path | None, reference: str, partition: str | None, *, home: P
 @click.pass_obj
 def status(project: Path | None, task: str, *, home: Path | None, as_json: bool) -> None:
     """One line per period of TASK: settled, held, stopped with its code, not run."""
-    from dagster_planexec.cli.looking import status as look  # noqa: PLC0415 - Dagster, only where it is needed
+    from dagster_planexec.cli.verbs.looking import status as look  # noqa: PLC0415 - Dagster, only where it is needed
 
     try:
         folder = find_project(project)
@@ -177,7 +177,7 @@ def status(project: Path | None, task: str, *, home: Path | None, as_json: bool)
 @click.pass_obj
 def doctor(project: Path | None, *, home: Path | None, as_json: bool) -> None:
     """Check the installation: versions, home, journal, tasks and the systems behind their ports."""
-    from dagster_planexec.cli.doctor import examine  # noqa: PLC0415 - Dagster, only where it is needed
+    from dagster_planexec.cli.verbs.doctor import examine  # noqa: PLC0415 - Dagster, only where it is needed
 
     try:
         folder = find_project(project)
@@ -201,7 +201,7 @@ def doctor(project: Path | None, *, home: Path | None, as_json: bool) -> None:
 @answering
 def demo(project: Path | None, /, *, as_json: bool, **wanted: Any) -> Any:  # noqa: ANN401
     """Run the example in a local world: a real S3 server on loopback, a DuckDB file. No key, no model, no network."""
-    from dagster_planexec.cli.demo import Wanted, run_demo  # noqa: PLC0415 - Dagster, only where it is needed
+    from dagster_planexec.cli.verbs.demo import Wanted, run_demo  # noqa: PLC0415 - Dagster, only where it is needed
 
     return run_demo(find_project(project), Wanted(**wanted), as_json=as_json)
 

@@ -7,8 +7,8 @@ from decimal import Decimal
 from dagster_planexec.contract.task import NamedInput, Task
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.world.period import Period
-from dagster_planexec.world.relation import InputView
-from dagster_planexec.world.result import CreditShape, ResultLayout
+from dagster_planexec.world.sides.relation import InputView
+from dagster_planexec.world.sides.result import CreditShape, ResultLayout
 
 
 def result_layout(task: Task) -> ResultLayout:

@@ -13,10 +13,10 @@ from dagster_planexec.contract.tool import Admission, AdmittedObject
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.work import Work
 from dagster_planexec.journal.results import landed_for
-from dagster_planexec.world.admit import admit
 from dagster_planexec.world.period import Period
 from dagster_planexec.world.ports import Ports
-from dagster_planexec.world.probes.evidence import FingerprintOfView
+from dagster_planexec.world.probes.delivery.admit import admit
+from dagster_planexec.world.probes.table.evidence import FingerprintOfView
 
 
 def admit_inputs(work: Work, period: Period) -> Admission:

@@ -21,7 +21,16 @@ from typing import TYPE_CHECKING, Any
 
 from dagster_planexec.errors import PortError
 from dagster_planexec.resources.duckdb_cells import Cell, cell, literal
-from dagster_planexec.world.delimited import SHOWN, Record, codec_of, header_record, records, shown, text_of, undecoded
+from dagster_planexec.world.delivery.delimited import (
+    SHOWN,
+    Record,
+    codec_of,
+    header_record,
+    records,
+    shown,
+    text_of,
+    undecoded,
+)
 from dagster_planexec.world.ingest import IngestReport, TextFormat, TextIngest
 
 if TYPE_CHECKING:

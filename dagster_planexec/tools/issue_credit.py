@@ -15,7 +15,7 @@ from dagster_planexec.errors import PortError
 from dagster_planexec.world.observation import Fact
 from dagster_planexec.world.ports import CreditLine
 from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.probes.credits import CreditLines, CreditsIssued, digest_of_lines, fetch_credit_lines
+from dagster_planexec.world.probes.result.credits import CreditLines, CreditsIssued, digest_of_lines, fetch_credit_lines
 
 _NOTHING_HAPPENED = frozenset(
     {"LOCKED", "EFFECT_DIFFERS", "AUTH_FAILED", "FORBIDDEN", "DUPLICATE_KEY", "SCALE_OVERFLOW"}

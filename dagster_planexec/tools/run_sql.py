@@ -10,9 +10,9 @@ from dagster_planexec.contract.outcome import Done, Failed, Outcome
 from dagster_planexec.contract.tool import Model, TableName, Tool, ToolCall, ToolContract
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.probes.tables import FingerprintTable
-from dagster_planexec.world.relation import bind_views, count_of, prepared_target
-from dagster_planexec.world.sql_file import read_sql, without_semicolon
+from dagster_planexec.world.probes.table.tables import FingerprintTable
+from dagster_planexec.world.sides.relation import bind_views, count_of, prepared_target
+from dagster_planexec.world.sides.sql_file import read_sql, without_semicolon
 
 
 class RunSqlArgs(Model):

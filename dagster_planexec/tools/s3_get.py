@@ -15,8 +15,8 @@ from dagster_planexec.checks.fetch.admitted import compression_of
 from dagster_planexec.contract.outcome import Done, Failed, Outcome
 from dagster_planexec.contract.tool import AdmittedObject, LandedDigest, Model, Tool, ToolCall, ToolContract
 from dagster_planexec.errors import PortError
-from dagster_planexec.world.probes.landed import HashLanded
-from dagster_planexec.world.witness import WitnessedStream, witnessed_open
+from dagster_planexec.world.delivery.witness import WitnessedStream, witnessed_open
+from dagster_planexec.world.probes.delivery.landed import HashLanded
 
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _UNWRITABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})

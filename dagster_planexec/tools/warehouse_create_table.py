@@ -6,8 +6,8 @@ from dagster_planexec.checks.reconcile.views import sources_of
 from dagster_planexec.contract.outcome import Done, Failed, Outcome
 from dagster_planexec.contract.tool import Model, TableName, Tool, ToolCall, ToolContract
 from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.probes.tables import DescribeTable
-from dagster_planexec.world.relation import prepared_target
+from dagster_planexec.world.probes.table.tables import DescribeTable
+from dagster_planexec.world.sides.relation import prepared_target
 
 
 class CreateTableArgs(Model):

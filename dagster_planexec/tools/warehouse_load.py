@@ -11,10 +11,10 @@ from dagster_planexec.contract.file_contract import FileContract
 from dagster_planexec.contract.outcome import Done, Failed, Outcome
 from dagster_planexec.contract.tool import LandedDigest, Model, TableName, Tool, ToolCall, ToolContract
 from dagster_planexec.errors import PlanexecError
-from dagster_planexec.world.delimited import header_of
+from dagster_planexec.world.delivery.delimited import header_of
 from dagster_planexec.world.ingest import REJECTS, IngestReport, TextColumn, TextIngest
 from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.probes.tables import FingerprintTable
+from dagster_planexec.world.probes.table.tables import FingerprintTable
 
 
 class LoadArgs(Model):

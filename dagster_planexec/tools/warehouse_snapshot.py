@@ -7,8 +7,8 @@ from dagster_planexec.contract.layout import view_of
 from dagster_planexec.contract.outcome import Done, Failed, Outcome
 from dagster_planexec.contract.tool import Model, TableName, Tool, ToolCall, ToolContract
 from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.probes.tables import FingerprintTable
-from dagster_planexec.world.relation import count_of, prepared_target
+from dagster_planexec.world.probes.table.tables import FingerprintTable
+from dagster_planexec.world.sides.relation import count_of, prepared_target
 
 
 class SnapshotArgs(Model):

@@ -13,8 +13,8 @@ from dagster_planexec.tools.report.content import Heading, read_content
 from dagster_planexec.tools.report.files import NAME, write_whole
 from dagster_planexec.tools.report.render import render_html, render_json, render_markdown
 from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.probes.credits import holds_money
-from dagster_planexec.world.probes.report import HashReport
+from dagster_planexec.world.probes.result.credits import holds_money
+from dagster_planexec.world.probes.result.report import HashReport
 
 
 class WriteReportArgs(Model):

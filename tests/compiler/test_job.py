@@ -102,7 +102,7 @@ def test_retry_shows_as_a_retried_step(world, work, instance, monkeypatch):
     """Two 503s are two STEP_UP_FOR_RETRY, and the third try succeeds."""
     monkeypatch.setenv("PLANEXEC_DEMO_FAULT", "s3-503-twice")
     monkeypatch.setenv("PLANEXEC_DEMO_PERIOD", world.period.text)
-    from assets.demo.hook import named_fault
+    from assets.fault_hook import named_fault
 
     named_fault(work.task).on_event("admitted", None)
     run, steps = launched(instance, work, world.period, recorded_plan(work, world.period))

@@ -13,9 +13,9 @@ import pytest
 from assets.demo import council as published
 from assets.demo import saturday
 from assets.demo.faults import FAULTS, Ending, Fault
-from assets.demo.hook import forget_faults
 from assets.demo.local_s3 import LocalS3
 from assets.demo.world import DemoWorld
+from assets.fault_hook import forget_faults
 from assets.stage import environment, settings_of
 from tests.support.planexec import planexec, step
 

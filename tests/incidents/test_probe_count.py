@@ -11,7 +11,7 @@ import pytest
 from dagster_planexec.contract.tool import ToolRegistry
 from dagster_planexec.plan.model import Plan, parse_plan
 from dagster_planexec.plan.reference import references
-from dagster_planexec.tools.builtin import BUILTIN_TOOLS
+from dagster_planexec.tools import BUILTIN_TOOLS
 from tests.support.planexec import PROJECT, planexec
 
 FLOOR = 11

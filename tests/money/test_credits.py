@@ -22,8 +22,8 @@ from dagster_planexec.errors import PortError
 from dagster_planexec.tools.issue_credit import IssueCredit, IssueCreditArgs
 from dagster_planexec.world.period import Period
 from dagster_planexec.world.ports import CreditLine
-from dagster_planexec.world.probes.credits import CreditLines, CreditsIssued, digest_of_lines, fetch_credit_lines
-from dagster_planexec.world.probes.evidence import FingerprintOfView
+from dagster_planexec.world.probes.result.credits import CreditLines, CreditsIssued, digest_of_lines, fetch_credit_lines
+from dagster_planexec.world.probes.table.evidence import FingerprintOfView
 
 RESULT = "recon.lines_202603"
 TOOL = IssueCredit()

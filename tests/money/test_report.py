@@ -16,7 +16,7 @@ from dagster_planexec.contract.outcome import Done, Failed
 from dagster_planexec.errors import PortError
 from dagster_planexec.tools.report.text import inert_in_markdown, visible
 from dagster_planexec.tools.write_report import WriteReport, WriteReportArgs
-from dagster_planexec.world.probes.report import FORMATS, FiguresOfReport, FiguresOfResult
+from dagster_planexec.world.probes.result.report import FORMATS, FiguresOfReport, FiguresOfResult
 
 RESULT = "recon.lines_202603"
 TOOL = WriteReport()

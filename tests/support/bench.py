@@ -42,7 +42,7 @@ from dagster_planexec.world.observation import Observation
 from dagster_planexec.world.period import Period
 from dagster_planexec.world.ports import Clock, Ports, Roots
 from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.probes.tables import CountTable, FingerprintTable
+from dagster_planexec.world.probes.table.tables import CountTable, FingerprintTable
 from dagster_planexec.world.subject import Subject
 
 

@@ -22,10 +22,10 @@ from dagster_planexec.contract.tool import Admission, AdmittedObject, ToolCall
 from dagster_planexec.contract.verdict import Phase, Verdict, first_shut
 from dagster_planexec.errors import PortError
 from dagster_planexec.tools.s3_get import S3_GET, S3Get, S3GetArgs
-from dagster_planexec.world.admit import admit
 from dagster_planexec.world.observation import Observation
 from dagster_planexec.world.period import Period
 from dagster_planexec.world.ports import ObjectStore, Ports
+from dagster_planexec.world.probes.delivery.admit import admit
 from tests.support.s3 import S3Bucket, ports
 
 MARCH = Period.parse("2026-03", "month")

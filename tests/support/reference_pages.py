@@ -24,7 +24,7 @@ from dagster_planexec.checks.static.rule import code_of
 from dagster_planexec.checks.static.static_check import RULES, message_of
 from dagster_planexec.contract.codes import CODES
 from dagster_planexec.recovery.decide import RULES as DECISIONS
-from dagster_planexec.tools.builtin import BUILTIN_TOOLS
+from dagster_planexec.tools import BUILTIN_TOOLS
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = "python -m tests.support.reference_pages"

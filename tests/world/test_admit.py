@@ -5,8 +5,8 @@ import hashlib
 import pytest
 
 from dagster_planexec.errors import PortError
-from dagster_planexec.world.admit import admit
 from dagster_planexec.world.ports import ObjectStore
+from dagster_planexec.world.probes.delivery.admit import admit
 from tests.support.s3 import S3Bucket, ports, s3, s3_server
 
 __all__ = ["s3", "s3_server"]

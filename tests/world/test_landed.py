@@ -7,7 +7,7 @@ import tracemalloc
 import pytest
 
 from dagster_planexec.errors import PortError
-from dagster_planexec.world.probes.landed import HashLanded
+from dagster_planexec.world.probes.delivery.landed import HashLanded
 from tests.support.s3 import ports
 
 ROWS = b"a,b\n" + b"1,2\n" * 50_000

@@ -6,8 +6,8 @@ import pytest
 
 from dagster_planexec.errors import PortError
 from dagster_planexec.world.ports import ObjectStore
-from dagster_planexec.world.probes import objects as module
-from dagster_planexec.world.probes.objects import DigestOfObject, HeadObject, ListDrop
+from dagster_planexec.world.probes.delivery import objects as module
+from dagster_planexec.world.probes.delivery.objects import DigestOfObject, HeadObject, ListDrop
 from tests.support.s3 import S3Bucket, ports, s3, s3_server
 
 __all__ = ["s3", "s3_server"]

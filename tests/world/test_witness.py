@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from dagster_planexec.errors import PortError
-from dagster_planexec.world.witness import witnessed_open
+from dagster_planexec.world.delivery.witness import witnessed_open
 from tests.support.s3 import S3Bucket, ScriptedS3, an_object, ports, resource, s3, s3_server
 
 __all__ = ["s3", "s3_server"]

@@ -7,7 +7,7 @@ from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.layout import live_view
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.observation import Observation, Source
-from dagster_planexec.world.probes.evidence import FingerprintOfView
+from dagster_planexec.world.probes.table.evidence import FingerprintOfView
 from dagster_planexec.world.subject import Subject
 
 NAME = "evidence_is_unchanged"

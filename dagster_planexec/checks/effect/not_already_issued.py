@@ -7,7 +7,7 @@ from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.layout import credit_shape, effect_scope
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.observation import Observation
-from dagster_planexec.world.probes.credits import IssuedAgainst
+from dagster_planexec.world.probes.result.credits import IssuedAgainst
 
 NAME = "not_already_issued"
 

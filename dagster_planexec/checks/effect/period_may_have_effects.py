@@ -8,7 +8,7 @@ from dagster_planexec.contract.layout import credit_shape, effect_scope
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.observation import Observation
 from dagster_planexec.world.period import Period
-from dagster_planexec.world.probes.credits import CreditLines
+from dagster_planexec.world.probes.result.credits import CreditLines
 
 NAME = "period_may_have_effects"
 

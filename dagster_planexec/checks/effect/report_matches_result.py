@@ -9,7 +9,7 @@ from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.layout import result_layout
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.observation import Fact, Observation
-from dagster_planexec.world.probes.report import FORMATS, FiguresOfReport, FiguresOfResult
+from dagster_planexec.world.probes.result.report import FORMATS, FiguresOfReport, FiguresOfResult
 
 NAME = "report_matches_result"
 _SHOWN = 3

@@ -7,7 +7,7 @@ from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.layout import credit_shape
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.observation import Observation
-from dagster_planexec.world.probes.credits import CreditLines
+from dagster_planexec.world.probes.result.credits import CreditLines
 
 NAME = "within_approval_threshold"
 

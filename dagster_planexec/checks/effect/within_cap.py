@@ -9,7 +9,7 @@ from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.layout import credit_shape, lower_cap
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.observation import Observation, Source
-from dagster_planexec.world.probes.credits import CreditLines
+from dagster_planexec.world.probes.result.credits import CreditLines
 from dagster_planexec.world.subject import Subject
 
 NAME = "within_cap"

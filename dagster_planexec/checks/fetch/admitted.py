@@ -10,7 +10,7 @@ from dagster_planexec.contract.file_contract import SUFFIXES
 from dagster_planexec.contract.tool import AdmittedObject
 from dagster_planexec.world.ingest import Compression
 from dagster_planexec.world.observation import Fact, Observation, Source
-from dagster_planexec.world.probes.landed import HashLanded
+from dagster_planexec.world.probes.delivery.landed import HashLanded
 from dagster_planexec.world.subject import Subject, s3_object
 
 

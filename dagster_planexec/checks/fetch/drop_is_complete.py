@@ -6,7 +6,7 @@ from dagster_planexec.checks.check import BoundCheck, Check, Finding, Judge, Not
 from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.observation import Observation, Source
-from dagster_planexec.world.probes.objects import ListDrop
+from dagster_planexec.world.probes.delivery.objects import ListDrop
 from dagster_planexec.world.subject import Subject
 
 NAME = "drop_is_complete"

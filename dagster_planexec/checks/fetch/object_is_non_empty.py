@@ -8,7 +8,7 @@ from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.observation import Observation
 from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.probes.objects import HeadObject
+from dagster_planexec.world.probes.delivery.objects import HeadObject
 
 NAME = "object_is_non_empty"
 

@@ -7,7 +7,7 @@ from dagster_planexec.contract.layout import effect_scope
 from dagster_planexec.contract.task import Task
 from dagster_planexec.world.observation import Observation, Source
 from dagster_planexec.world.period import Period
-from dagster_planexec.world.probes.credits import CreditsIssued
+from dagster_planexec.world.probes.result.credits import CreditsIssued
 from dagster_planexec.world.subject import Subject
 
 NAME = "earlier_effects_are_known"

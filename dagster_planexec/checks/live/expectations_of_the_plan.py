@@ -14,9 +14,9 @@ from dagster_planexec.plan.model import Expectation
 from dagster_planexec.world.observation import Observation, Source
 from dagster_planexec.world.period import Period
 from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.probes.evidence import FingerprintOfView
-from dagster_planexec.world.probes.objects import ListDrop
-from dagster_planexec.world.probes.tables import DescribeTable
+from dagster_planexec.world.probes.delivery.objects import ListDrop
+from dagster_planexec.world.probes.table.evidence import FingerprintOfView
+from dagster_planexec.world.probes.table.tables import DescribeTable
 from dagster_planexec.world.subject import Subject
 
 NAME = "expectations_of_the_plan"

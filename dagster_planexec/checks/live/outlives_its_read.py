@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from dagster_planexec.checks.check import BoundCheck, Check, Finding, Judge, NotApplicable, Stated
 from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.world.observation import Observation, Source
-from dagster_planexec.world.probes.objects import HeadObject
+from dagster_planexec.world.probes.delivery.objects import HeadObject
 from dagster_planexec.world.subject import Subject
 
 NAME = "outlives_its_read"

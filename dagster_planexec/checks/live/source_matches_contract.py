@@ -8,7 +8,7 @@ from dagster_planexec.checks.check import BoundCheck, Check, Finding, Judge, Sta
 from dagster_planexec.contract.file_contract import FileContract
 from dagster_planexec.contract.task import Task
 from dagster_planexec.world.observation import Observation, Source
-from dagster_planexec.world.probes.tables import DescribeTable
+from dagster_planexec.world.probes.table.tables import DescribeTable
 from dagster_planexec.world.subject import Subject
 
 NAME = "source_matches_contract"

@@ -7,7 +7,7 @@ from dagster_planexec.checks.load.contract_of import contract_of, records_of, ta
 from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.observation import Observation
-from dagster_planexec.world.probes.tables import SumTable
+from dagster_planexec.world.probes.table.tables import SumTable
 
 NAME = "amounts_agree"
 

@@ -10,7 +10,7 @@ from dagster_planexec.errors import PlanexecError
 from dagster_planexec.world.ingest import TextFormat
 from dagster_planexec.world.observation import Source
 from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.probes.extract import CountExtract, CountExtracts
+from dagster_planexec.world.probes.delivery.extract import CountExtract, CountExtracts
 from dagster_planexec.world.subject import Subject
 
 

@@ -10,9 +10,9 @@ from dagster_planexec.checks.load.contract_of import contract_of, format_of, sta
 from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.file_contract import FileContract
 from dagster_planexec.contract.verdict import Phase
-from dagster_planexec.world.delimited import shown
+from dagster_planexec.world.delivery.delimited import shown
 from dagster_planexec.world.observation import Observation
-from dagster_planexec.world.probes.extract import HeaderOfExtract
+from dagster_planexec.world.probes.delivery.extract import HeaderOfExtract
 
 NAME = "no_unexpected_columns"
 _NAMED = 10

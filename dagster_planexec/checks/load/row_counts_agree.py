@@ -7,7 +7,7 @@ from dagster_planexec.checks.load.contract_of import records_of, target_of
 from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.observation import Observation
-from dagster_planexec.world.probes.tables import CountTable
+from dagster_planexec.world.probes.table.tables import CountTable
 
 NAME = "row_counts_agree"
 

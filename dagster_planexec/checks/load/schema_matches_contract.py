@@ -9,7 +9,7 @@ from dagster_planexec.checks.load.contract_of import contract_of, stated, target
 from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.observation import Observation
-from dagster_planexec.world.probes.tables import DescribeTable
+from dagster_planexec.world.probes.table.tables import DescribeTable
 
 NAME = "schema_matches_contract"
 _NAMED = 10

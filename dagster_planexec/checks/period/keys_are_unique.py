@@ -7,7 +7,7 @@ from dagster_planexec.checks.load.contract_of import contract_of, stated, target
 from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.observation import Observation
-from dagster_planexec.world.probes.keys import KeysOfTable
+from dagster_planexec.world.probes.table.keys import KeysOfTable
 
 NAME = "keys_are_unique"
 

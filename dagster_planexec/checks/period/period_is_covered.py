@@ -12,8 +12,8 @@ from dagster_planexec.contract.file_contract import FileContract
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.observation import Observation
 from dagster_planexec.world.period import Period
-from dagster_planexec.world.probes.period import PeriodOfTable
-from dagster_planexec.world.probes.tables import CountTable
+from dagster_planexec.world.probes.table.period import PeriodOfTable
+from dagster_planexec.world.probes.table.tables import CountTable
 
 NAME = "period_is_covered"
 

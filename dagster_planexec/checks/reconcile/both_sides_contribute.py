@@ -15,7 +15,7 @@ from dagster_planexec.checks.reconcile.views import views_of
 from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.verdict import Phase, Status
 from dagster_planexec.world.observation import Observation
-from dagster_planexec.world.probes.sides import ContributionOfSides
+from dagster_planexec.world.probes.result.sides import ContributionOfSides
 
 NAME = "both_sides_contribute"
 

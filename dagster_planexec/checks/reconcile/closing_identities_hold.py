@@ -13,7 +13,7 @@ from dagster_planexec.contract.layout import result_layout
 from dagster_planexec.contract.task import ResultShape
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.observation import Fact, Observation
-from dagster_planexec.world.probes.identities import OTHER, ResultFigures, SideFigures
+from dagster_planexec.world.probes.result.identities import OTHER, ResultFigures, SideFigures
 
 NAME = "closing_identities_hold"
 _PAIR = 2

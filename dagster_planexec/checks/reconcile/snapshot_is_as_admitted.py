@@ -8,7 +8,7 @@ from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.observation import Observation, Source
 from dagster_planexec.world.ports import Fingerprint
-from dagster_planexec.world.probes.tables import FingerprintTable
+from dagster_planexec.world.probes.table.tables import FingerprintTable
 from dagster_planexec.world.subject import Subject
 
 NAME = "snapshot_is_as_admitted"

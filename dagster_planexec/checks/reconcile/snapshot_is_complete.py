@@ -11,7 +11,7 @@ from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.layout import view_of
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.observation import Observation
-from dagster_planexec.world.probes.identities import SideFigures
+from dagster_planexec.world.probes.result.identities import SideFigures
 
 NAME = "snapshot_is_complete"
 

@@ -8,7 +8,7 @@ from dagster_planexec.contract.layout import view_of
 from dagster_planexec.contract.task import NamedInput, Task
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.world.period import Period
-from dagster_planexec.world.relation import InputView
+from dagster_planexec.world.sides.relation import InputView
 
 
 def views_of(task: Task, period: Period, inputs: Mapping[str, str]) -> tuple[InputView, ...]:

@@ -9,8 +9,8 @@ from decimal import Decimal
 
 from dagster_planexec.world.observation import Fact
 from dagster_planexec.world.ports import Session, SqlValue
-from dagster_planexec.world.probes.credits import credit_of, fetch_credit_lines
-from dagster_planexec.world.result import ResultLayout
+from dagster_planexec.world.probes.result.credits import credit_of, fetch_credit_lines
+from dagster_planexec.world.sides.result import ResultLayout
 
 MOST_LINES = 200
 """Difference lines a report shows; the table that holds all of them is named beside their total."""
@@ -141,7 +141,7 @@ class Content:
         return tuple(notes)
 
     def figures(self) -> Mapping[str, Fact]:
-        """Every figure by name, as `world.probes.report` lists the names."""
+        """Every figure by name, as `world.probes.result.report` lists the names."""
         return dict(self._figures())
 
     def _figures(self) -> Iterator[tuple[str, Fact]]:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dagster_planexec.world.probes import objects
+from dagster_planexec.world.probes.delivery import objects
 from tests.support.fetching import KEY, ROWS, fetching
 from tests.support.s3 import S3Bucket, resource
 

@@ -14,9 +14,9 @@ from dagster_planexec.errors import PortError
 from dagster_planexec.world.observation import Fact, Observation
 from dagster_planexec.world.ports import Ports, Session
 from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.relation import InputView, bind_views, count_of
-from dagster_planexec.world.shifted_side import shifts_of
-from dagster_planexec.world.sql_file import read_sql, without_semicolon
+from dagster_planexec.world.sides.relation import InputView, bind_views, count_of
+from dagster_planexec.world.sides.shifted_side import shifts_of
+from dagster_planexec.world.sides.sql_file import read_sql, without_semicolon
 from dagster_planexec.world.subject import Subject, table
 
 REHEARSE_S = 600.0

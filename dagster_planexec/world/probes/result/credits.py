@@ -16,8 +16,8 @@ from dagster_planexec.world import subject
 from dagster_planexec.world.observation import Observation
 from dagster_planexec.world.ports import CreditLine, Ports, Session, SqlValue
 from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.probes.tables import LOOK_S
-from dagster_planexec.world.result import CreditShape
+from dagster_planexec.world.probes.table.tables import LOOK_S
+from dagster_planexec.world.sides.result import CreditShape
 from dagster_planexec.world.subject import Subject
 
 _ESCAPES = (("\\", "\\\\"), ("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r"))

@@ -66,7 +66,7 @@ def run_demo(folder: ProjectFolder, wanted: Wanted, *, as_json: bool) -> Mapping
 
 
 def _run(folder: ProjectFolder, scene: Scene, console: Console) -> Mapping[str, Any]:
-    from dagster_planexec.cli.running import run_task  # noqa: PLC0415 - imports Dagster
+    from dagster_planexec.cli.verbs.running import run_task  # noqa: PLC0415 - imports Dagster
 
     planned = folder.task(scene.task)
     period = planned.binding.task.period(scene.partition)

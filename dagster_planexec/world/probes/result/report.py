@@ -29,9 +29,9 @@ from dagster_planexec.world import subject
 from dagster_planexec.world.observation import Fact, Observation
 from dagster_planexec.world.ports import Ports, Session
 from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.probes.credits import CreditLines, holds_money
-from dagster_planexec.world.probes.tables import LOOK_S
-from dagster_planexec.world.result import ResultLayout
+from dagster_planexec.world.probes.result.credits import CreditLines, holds_money
+from dagster_planexec.world.probes.table.tables import LOOK_S
+from dagster_planexec.world.sides.result import ResultLayout
 from dagster_planexec.world.subject import Subject
 
 Format = Literal["md", "html", "json"]

@@ -9,8 +9,8 @@ from dagster_planexec.errors import PortError
 from dagster_planexec.world.observation import Observation
 from dagster_planexec.world.ports import Ports
 from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.probes.tables import LOOK_S
-from dagster_planexec.world.relation import count_of
+from dagster_planexec.world.probes.table.tables import LOOK_S
+from dagster_planexec.world.sides.relation import count_of
 from dagster_planexec.world.subject import Subject, table
 
 

@@ -19,7 +19,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from dagster_planexec.errors import PortError
-from dagster_planexec.world.delimited import bad_encoding, codec_of, header_of, ragged, raw_bytes, records, shown
+from dagster_planexec.world.delivery.delimited import (
+    bad_encoding,
+    codec_of,
+    header_of,
+    ragged,
+    raw_bytes,
+    records,
+    shown,
+)
 from dagster_planexec.world.ingest import TextFormat
 from dagster_planexec.world.observation import Fact, Observation
 from dagster_planexec.world.ports import Ports

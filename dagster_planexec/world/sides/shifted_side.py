@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dagster_planexec.world.ports import Session
-from dagster_planexec.world.relation import InputView, exact_sum
+from dagster_planexec.world.sides.relation import InputView, exact_sum
 
 _DECIMAL = re.compile(r"DECIMAL\(\d+,\s*(\d+)\)\Z")
 _WHOLE = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?\Z")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dagster_planexec.errors import PortError
 from dagster_planexec.world.ports import ObjectFacts, Ports
-from dagster_planexec.world.probes.objects import MAX_REREADS, digest, objects_in_drop, still_changing
+from dagster_planexec.world.probes.delivery.objects import MAX_REREADS, digest, objects_in_drop, still_changing
 
 
 def admit(ports: Ports, bucket: str, prefix: str, pattern: str) -> tuple[tuple[ObjectFacts, str], ...]:

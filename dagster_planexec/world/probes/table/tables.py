@@ -9,7 +9,7 @@ from dagster_planexec.errors import PortError
 from dagster_planexec.world.observation import Fact, Observation
 from dagster_planexec.world.ports import Ports, Session
 from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.relation import count_of, exact_sum
+from dagster_planexec.world.sides.relation import count_of, exact_sum
 from dagster_planexec.world.subject import Subject, table
 
 LOOK_S = 120.0

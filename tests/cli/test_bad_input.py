@@ -8,31 +8,18 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
-from assets.demo.local_s3 import LocalS3
 from assets.demo.world import DemoWorld
-from assets.stage import environment, settings_of
 from dagster_planexec.cli.main import main
 from tests.support.planexec import PROJECT, Answer, planexec
 
 TASK = "vendor_reconciliation"
 PARTS = ("plan", "status", "code", "hint", "findings", "steps", "reconciliation", "credits", "report")
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[DemoWorld]:
-    """A seeded world, with the environment set as for a worker in it."""
-    with LocalS3() as s3:
-        made = DemoWorld(tmp_path / "home", s3.endpoint)
-        made.seed()
-        with environment(settings_of(made, None)):
-            yield made
 
 
 def run(world: DemoWorld, partition: str = "2026-03") -> Answer:

@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from assets.demo.local_s3 import LocalS3
 from assets.demo.world import DemoWorld
-from assets.stage import environment, settings_of
 from tests.support.planexec import PROJECT, Answer, planexec
 
 TASK = "vendor_reconciliation"
 RECORDING = PROJECT / "assets" / TASK / "plans" / "recorded_export_csv.json"
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[DemoWorld]:
-    """A seeded world, with the environment set as for a worker in it."""
-    with LocalS3() as s3:
-        made = DemoWorld(tmp_path / "home", s3.endpoint)
-        made.seed()
-        with environment(settings_of(made, None)):
-            yield made
 
 
 @pytest.fixture

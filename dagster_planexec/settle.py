@@ -129,7 +129,9 @@ def prepare(settling: Settling, period: Period, *, replan: bool = False) -> Prep
         return Prepared(blank.ended("rejected", code, proposal.message, proposal.hint), attempt)
     attempt = _adopt(work, attempt, proposal)
     checked = check_plan(work, proposal.plan, attempt, period)
-    report = blank.of_plan(proposal.plan, checked.digest, attempt.revision).with_findings(_findings(checked))
+    report = blank.of_plan(proposal.plan, checked.digest, attempt.revision).with_findings(
+        _findings(checked), checked.live
+    )
     _journal_check(work, checked)
     settling.on_checked(checked)
     if checked.rejected_with is not None:

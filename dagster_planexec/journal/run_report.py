@@ -82,6 +82,8 @@ class RunReport:
     plan_run_id: str | None = None
     findings: tuple[Mapping[str, Any], ...] = ()
     steps: tuple[StepEntry, ...] = ()
+    live: tuple[Verdict, ...] = ()
+    """What the world answered before the run. It is all that a rejected month has at its gates."""
     report: Mapping[str, str | None] = field(default_factory=dict)
     """Paths of the written report by format."""
     standing: Mapping[str, Fact] | None = None
@@ -103,9 +105,9 @@ class RunReport:
         )
         return replace(self, plan=plan, plan_digest=digest, revision=revision, steps=waiting)
 
-    def with_findings(self, findings: Sequence[Mapping[str, Any]]) -> RunReport:
-        """With what the checker found."""
-        return replace(self, findings=tuple(findings))
+    def with_findings(self, findings: Sequence[Mapping[str, Any]], live: Sequence[Verdict]) -> RunReport:
+        """With what the checker found, and what the world answered it."""
+        return replace(self, findings=tuple(findings), live=tuple(live))
 
     def of_run(self, plan_run_id: str, steps: Sequence[StepEntry], *, reports: Path) -> RunReport:
         """With the plan run, its steps, and the paths of the report that one of them wrote under `reports`."""

@@ -102,3 +102,23 @@ def test_the_control_goes_on_to_the_end(control: Any) -> None:
 def test_the_control_ran_the_very_same_plan(saturday: tuple[Path, Any], control: Any) -> None:
     """One digest: what differs is who carried it out."""
     assert saturday[1]["plan"]["digest"] == control.document["plan"]["digest"]
+
+
+def test_a_rejected_month_shows_the_worlds_answer_at_the_gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The object was gone before anything ran: its gate says so, and the gates nobody came to say that."""
+    home = tmp_path / "home"
+    document = planexec("demo", "--fault", "delete-export-before-plan", "--home", home).document
+    monkeypatch.setenv("DAGSTER_HOME", str(home / "dagster"))
+
+    def shown(gate: str) -> tuple[str, str]:
+        key = dg.AssetCheckKey(dg.AssetKey("vendor_invoice"), gate)
+        with dg.DagsterInstance.get() as instance:
+            (record,) = instance.event_log_storage.get_asset_check_execution_history(key, limit=10)
+        assert record.event is not None
+        assert record.event.dagster_event is not None
+        return record.status.value, str(record.event.dagster_event.asset_check_evaluation_data.description)
+
+    assert document["code"] == "OBJECT_GONE"
+    assert shown("object_exists")[0] == "FAILED"
+    assert "saw no object" in shown("object_exists")[1]
+    assert shown("row_counts_agree") == ("FAILED", "not reached")

@@ -108,13 +108,16 @@ def made_by(report: RunReport, tools: ToolRegistry) -> Iterator[Made]:
     for deliverable in repeatable(report.task):
         steps = tuple(step for step in report.steps if step.tool in deliverable.tools)
         gates = tuple(
-            Gate(name, deliverable.name, _verdicts(steps, name), _applies(report, steps, name))
+            Gate(name, deliverable.name, _verdicts(report, steps, name), _applies(report, steps, name))
             for name in gates_of(report.task, deliverable, tools)
         )
         yield Made(deliverable, steps, gates)
 
 
-def _verdicts(steps: Sequence[StepEntry], name: str) -> tuple[tuple[StepEntry, Verdict], ...]:
+def _verdicts(report: RunReport, steps: Sequence[StepEntry], name: str) -> tuple[tuple[StepEntry, Verdict], ...]:
+    """What the gate's checks said; of a rejected plan, which ran no step, what the live check said."""
+    if report.status == "rejected":
+        return tuple((step, verdict) for step in steps[:1] for verdict in report.live if verdict.check == name)
     return tuple((step, verdict) for step in steps for verdict in step.checks if verdict.check == name)
 
 

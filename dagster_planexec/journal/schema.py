@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import sqlalchemy as sa
+from filelock import FileLock, Timeout
 
 from dagster_planexec.errors import PlanexecError
+
+OPENING_S = 30
 
 metadata = sa.MetaData()
 
@@ -173,6 +178,23 @@ def journal_error(error: sa.exc.DBAPIError) -> PlanexecError:
     )
 
 
+@contextmanager
+def _alone(database: str | None) -> Iterator[None]:
+    """Nobody else turns this file into WAL meanwhile: SQLite refuses the second who does, whatever its busy timeout."""
+    if not database or database == ":memory:":
+        yield
+        return
+    try:
+        with FileLock(f"{database}.opening", timeout=OPENING_S):
+            yield
+    except Timeout as error:
+        raise PlanexecError(
+            "LOCKED",
+            f"another process has been opening the journal for {OPENING_S} s",
+            hint="end that process, or wait for it",
+        ) from error
+
+
 def connect(url: str) -> sa.Engine:
     """An engine whose tables exist. SQLite runs in WAL mode, so that readers never wait for the writer.
 
@@ -188,9 +210,10 @@ def connect(url: str) -> sa.Engine:
             connection.isolation_level = None  # type: ignore[attr-defined]
             cursor = connection.cursor()  # type: ignore[attr-defined]
             cursor.execute("PRAGMA busy_timeout=30000")
-            # The mode is kept in the file. Setting it again would need a moment in which nobody else has it open.
-            if cursor.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-                cursor.execute("PRAGMA journal_mode=WAL")
+            with _alone(engine.url.database):
+                # The mode is kept in the file. Setting it again would need a moment in which nobody else has it open.
+                if cursor.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+                    cursor.execute("PRAGMA journal_mode=WAL")
             cursor.execute("PRAGMA synchronous=FULL")
             cursor.close()
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -106,22 +107,38 @@ def test_eight_runs_that_open_a_month_at_once_agree_on_one_attempt(
 ) -> None:
     """Whoever comes second continues what the first opened."""
     monkeypatch.setenv("PLANEXEC_HOME", str(tmp_path))
-    barrier, seen = threading.Barrier(8), []
+    barrier = threading.Barrier(8, timeout=60)
 
-    def run() -> None:
+    def run(_: int) -> str:
         mine = Journal()
         barrier.wait()
-        seen.append(_open(mine)[0].id)
-        mine.close()
+        try:
+            return _open(mine)[0].id
+        finally:
+            mine.close()
 
-    threads = [threading.Thread(target=run) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(run, range(8)))) == 1
 
-    assert len(seen) == 8
-    assert len(set(seen)) == 1
+
+def test_a_new_journal_opened_by_eight_at_the_same_instant_opens_for_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite refuses, at once, the second who turns a new file into WAL: twenty new files, eight openers each."""
+    barrier = threading.Barrier(8, timeout=60)
+
+    def run(_: int) -> str:
+        barrier.wait()
+        mine = Journal()
+        try:
+            return _open(mine)[0].task
+        finally:
+            mine.close()
+
+    with ThreadPoolExecutor(8) as pool:
+        for round_ in range(20):
+            monkeypatch.setenv("PLANEXEC_HOME", str(tmp_path / str(round_)))
+            assert list(pool.map(run, range(8))) == ["t"] * 8
 
 
 def test_events_keep_their_order_and_are_told_to_listeners_after_they_are_written(

@@ -108,6 +108,8 @@ class DataSet:
     """Object key to content: everything the vendor has delivered."""
     pair: Callable[[str], Pair]
     """Both sides of one period, and the truth."""
+    export_key: Callable[[str, str], str]
+    """Period and ending (`.csv`) to the key of the delivery."""
 
     @property
     def ledger_table(self) -> str:

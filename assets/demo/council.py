@@ -137,4 +137,5 @@ DATA = DataSet(
     ledger=_whole_ledger,
     exports=_exports,
     pair=quarter,
+    export_key=export_key,
 )

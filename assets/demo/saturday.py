@@ -178,4 +178,5 @@ DATA = DataSet(
     ledger=_whole_ledger,
     exports=_exports,
     pair=_healthy,
+    export_key=export_key,
 )

@@ -6,15 +6,15 @@ import csv
 import hashlib
 import io
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assets.demo import council, saturday
 from assets.demo.local_s3 import client_for
-from assets.pair import DataSet, Pair, money
+from assets.pair import DataSet, Line, Pair, money
 from assets.reconciliation import SQL_FOLDER
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.resources.duckdb_warehouse import DuckDbWarehouse
@@ -29,7 +29,6 @@ DATA_SETS: dict[str, DataSet] = {data.name: data for data in (saturday.DATA, cou
 QUIET_S = 5
 """The quiet period of the demo; the task's own is fifteen minutes."""
 
-_EXPORT_KEYS = {"saturday": saturday.export_key, "council": council.export_key}
 _TABLE = (
     "charge_id varchar, account_id varchar, charged_on date, description varchar, "
     "amount decimal(18,2), currency varchar"
@@ -44,14 +43,14 @@ class DemoWorld:
     Args:
         home: The folder that holds everything but the bucket, e.g. `.planexec`.
         endpoint: URL of an S3 server, e.g. `LocalS3().start().endpoint`.
-        data: `saturday` or `council`.
+        data: `saturday`, `council`, or a data set of one's own.
         period: Text of the period that faults act on; by default the data set's own.
     """
 
-    def __init__(self, home: Path, endpoint: str, *, data: str = "saturday", period: str | None = None) -> None:
+    def __init__(self, home: Path, endpoint: str, *, data: str | DataSet = "saturday", period: str | None = None) -> None:
         self.home = home.absolute()
         self.endpoint = endpoint
-        self.data = DATA_SETS[data]
+        self.data = data if isinstance(data, DataSet) else DATA_SETS[data]
         self.period: Period = self.data.task.period(period or self.data.default_period)
 
         self.warehouse: Path = self.home / "warehouse.duckdb"
@@ -80,7 +79,7 @@ class DemoWorld:
 
     def key(self, suffix: str = ".csv") -> str:
         """The key of the period's delivery with another ending, e.g. `.csv.gz`."""
-        return _EXPORT_KEYS[self.data.name](self.period.text, suffix)
+        return self.data.export_key(self.period.text, suffix)
 
     @property
     def pair(self) -> Pair:
@@ -107,9 +106,10 @@ class DemoWorld:
     def seed_drop(self) -> None:
         """Make the vendor's prefix hold exactly what the vendor delivered: nothing more, nothing else."""
         there = {b["Name"] for b in self.s3.list_buckets()["Buckets"]}
-        for data in DATA_SETS.values():  # the sensors of every task look, whichever data set this world is about
+        for data in (self.data, *DATA_SETS.values()):  # the sensors of every task look, whichever data set this world is about
             if data.task.drop.bucket not in there:
                 self.s3.create_bucket(Bucket=data.task.drop.bucket)
+                there.add(data.task.drop.bucket)
         wanted = self.data.exports()
         found = self._etags()
         for key in found.keys() - wanted.keys():
@@ -180,7 +180,7 @@ class DemoWorld:
             for schema in sorted({table.partition(".")[0], *self.data.task.scope.schemas_write}):
                 warehouse.execute(f'create schema if not exists "{schema}"')
             warehouse.execute(f"create table if not exists {table} ({_TABLE})")
-            warehouse.register("lines", _ledger_of(self.data.name))
+            warehouse.register("lines", _ledger_of(self.data))
             wanted = (
                 "select charge_id, account_id, cast(charged_on as date) as charged_on, description, "
                 f"cast(amount as decimal(18,2)) as amount, '{self.data.currency}' as currency from lines"
@@ -200,8 +200,17 @@ class DemoWorld:
         return {o["Key"]: o["ETag"].strip('"') for page in pages for o in page.get("Contents", [])}
 
 
-@cache
-def _ledger_of(data: str) -> object:
+def _ledger_of(data: DataSet) -> object:
+    if data.name not in _LEDGERS:
+        _LEDGERS[data.name] = _arrow(data.ledger())
+    return _LEDGERS[data.name]
+
+
+_LEDGERS: dict[str, object] = {}
+"""Made once per process: a demo seeds more often than it changes its mind about its data."""
+
+
+def _arrow(ledger: Iterable[Line]) -> object:
     """A ledger as an Arrow table of texts: amounts go from cents to DECIMAL by their digits, never by a float."""
     from pyarrow import csv as arrow_csv  # noqa: PLC0415 - heavy
     from pyarrow import string  # noqa: PLC0415 - heavy
@@ -212,7 +221,7 @@ def _ledger_of(data: str) -> object:
     writer.writerow(columns)
     writer.writerows(
         (line.charge_id, line.account_id, line.charged_on, line.description, money(line.cents))
-        for line in DATA_SETS[data].ledger()
+        for line in ledger
     )
     # By way of CSV: an Arrow table made of Python lists imports pandas, which costs more than all of the rest.
     texts = arrow_csv.ConvertOptions(column_types=dict.fromkeys(columns, string()), strings_can_be_null=False)

@@ -50,6 +50,8 @@ class StepScope:
     """The steps whose results the arguments refer to, by step id."""
     witnessed: tuple[Observation, ...] = ()
     """What ports saw while the tool worked (bytes on the wire)."""
+    backfill: str | None = None
+    """The backfill that this run is part of; None if a person, a schedule or an arrival asked for this period."""
     claim_args: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Parameters that the plan's claims give to checks; they can only make them stricter."""
 

@@ -19,6 +19,8 @@ ATTEMPT_TAG = "planexec/attempt"
 TASK_RUN_TAG = "planexec/task_run"
 PLAN_TAG = "planexec/plan"
 TASK_TAG = "planexec/task"
+BACKFILL_TAG = "planexec/backfill"
+"""On a plan run: the backfill of its task run. Under Dagster's own tag it would be counted as a run of the backfill."""
 PARTITION_TAG = "dagster/partition"
 
 
@@ -58,7 +60,14 @@ class PlanRun:
             )
         period = self.work.task.period(attempt.period)
         return Run(
-            self.work, attempt_id, self.plan, self.digest, period, decode_admission(attempt.admission), context.run_id
+            self.work,
+            attempt_id,
+            self.plan,
+            self.digest,
+            period,
+            decode_admission(attempt.admission),
+            context.run_id,
+            context.run.tags.get(BACKFILL_TAG),
         )
 
 

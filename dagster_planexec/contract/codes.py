@@ -198,7 +198,7 @@ CODES: dict[str, Meaning] = {
     ),
     "APPROVAL_REQUIRED": Meaning(
         "effect",
-        "more credit lines than may be issued without a person",
+        "credit lines that may not be issued without a person",
         "look at the held credits: `planexec show HOLD`",
     ),
     "APPROVAL_STALE": Meaning("effect", "what was approved is not what would be done now", "ask for a new approval"),

@@ -5,10 +5,12 @@ from __future__ import annotations
 import dagster as dg
 from dagster._core.events import EngineEventData
 from dagster._core.execution.api import execute_run
+from dagster._core.storage.dagster_run import NOT_FINISHED_STATUSES
 
 from dagster_planexec.compiler.binding import TaskBinding
-from dagster_planexec.compiler.job import RECONSTRUCTOR
-from dagster_planexec.compiler.plan_run import ATTEMPT_TAG, PARTITION_TAG, PLAN_TAG, TASK_RUN_TAG
+from dagster_planexec.compiler.job import RECONSTRUCTOR, job_name
+from dagster_planexec.compiler.plan_run import ATTEMPT_TAG, BACKFILL_TAG, PARTITION_TAG, PLAN_TAG, TASK_RUN_TAG
+from dagster_planexec.contract.task import Task
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.journal.journal import Attempt
 from dagster_planexec.settle import Launcher
@@ -48,10 +50,12 @@ class DagsterLauncher(Launcher):
                 "PLAN_REJECTED", f"plan {plan_digest[:12]} makes no Dagster job: {str(error)[:300]}",
                 hint="check the plan: `planexec check`",
             ) from error  # fmt: skip
+        backfill = self._backfill()
         run = self._instance.create_run_for_job(
             job_def=job,
             job_code_origin=recon.get_python_origin(),
             tags={
+                **({BACKFILL_TAG: backfill} if backfill else {}),
                 PARTITION_TAG: period.key,
                 TASK_RUN_TAG: self._task_run_id,
                 ATTEMPT_TAG: attempt.id,
@@ -70,6 +74,10 @@ class DagsterLauncher(Launcher):
             raise
         return run.run_id
 
+    def _backfill(self) -> str | None:
+        task_run = self._instance.get_run_by_id(self._task_run_id)
+        return task_run.tags.get("dagster/backfill") if task_run else None
+
     def _announce(self, run: dg.DagsterRun, attempt: Attempt, plan_digest: str, period: Period) -> None:
         """Link the two runs to each other, before anything of the plan runs."""
         self._instance.add_run_tags(self._task_run_id, {"planexec/plan_run": run.run_id, ATTEMPT_TAG: attempt.id})
@@ -84,3 +92,22 @@ class DagsterLauncher(Launcher):
         left = self._instance.get_run_by_id(run.run_id)
         if left is not None and not left.is_finished:
             self._instance.report_run_canceled(left, "The task run was ended while this run had not ended yet.")
+
+
+def reap(instance: dg.DagsterInstance, task: Task, period: Period) -> tuple[str, ...]:
+    """End the plan runs of a period whose task run has ended without them; their ids.
+
+    A killed process ends nothing itself, and Dagster watches only runs that it has launched: such a run would be shown
+    as started for ever.
+    """
+    left = instance.get_runs(
+        dg.RunsFilter(job_name=job_name(task), tags={PARTITION_TAG: period.key}, statuses=list(NOT_FINISHED_STATUSES))
+    )
+    reaped = []
+    for run in left:
+        task_run_id = run.tags.get(TASK_RUN_TAG, "unknown")
+        task_run = instance.get_run_by_id(task_run_id)
+        if task_run is None or task_run.is_finished:
+            instance.report_run_failed(run, f"Its task run {task_run_id} has ended; whatever ran this plan is gone.")
+            reaped.append(run.run_id)
+    return tuple(reaped)

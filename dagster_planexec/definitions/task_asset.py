@@ -9,10 +9,9 @@ import dagster as dg
 from dagster_planexec.checks.catalogue import BINDERS
 from dagster_planexec.compiler.binding import work_of
 from dagster_planexec.compiler.events import NO_MORE_RUNS
-from dagster_planexec.compiler.markup import one_line
 from dagster_planexec.compiler.plan_run import TASK_TAG
 from dagster_planexec.contract.task import Task
-from dagster_planexec.definitions.launcher import DagsterLauncher
+from dagster_planexec.definitions.launcher import DagsterLauncher, reap
 from dagster_planexec.definitions.partitions import partitions_of
 from dagster_planexec.definitions.planned_task import PlannedTask
 from dagster_planexec.definitions.shown.effects import log_effects
@@ -23,6 +22,7 @@ from dagster_planexec.definitions.shown.plan_card import plan_card
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.work import Work
 from dagster_planexec.journal.run_report import RunReport
+from dagster_planexec.journal.told.line import one_line
 from dagster_planexec.settle import CheckedPlan, Settling, settle
 
 Events = Iterator[dg.Output[None] | dg.AssetCheckResult]
@@ -91,6 +91,8 @@ def _settle_period(planned: PlannedTask, context: dg.AssetExecutionContext, *, r
     task = planned.binding.task
     context.instance.add_run_tags(context.run.run_id, {TASK_TAG: task.name})
     report = RunReport.blank(task, task.period(context.partition_key), task_run_id=context.run.run_id)
+    for run_id in reap(context.instance, task, report.period):
+        context.log.warning(f"Plan run {run_id} was left by a task run that has ended; it is now marked as failed.")
     unforeseen: Exception | None = None
     try:
         work = work_of(planned.binding)

@@ -68,7 +68,7 @@ def scope_of(run: Run, step: Step, resolved: Resolved, result: BaseModel | None 
         task=run.work.task, period=run.period, step=step.id, contract=tool.contract, args=resolved.args, result=result,
         admission=run.admission, roots=run.work.ports.roots, consumed=consumed_by(run.plan),
         inputs={name: Produced(scope_again(run, done), done.seal) for name, done in resolved.inputs.items()},
-        claim_args=claim_args_of(step), **more,
+        backfill=run.backfill, claim_args=claim_args_of(step), **more,
     )  # fmt: skip
 
 
@@ -79,6 +79,7 @@ def scope_again(run: Run, done: DoneStep) -> StepScope:
         task=run.work.task, period=run.period, step=done.step, contract=tool.contract,
         args=tool.contract.args.model_validate(done.args), result=tool.contract.result.model_validate(done.result),
         admission=run.admission, roots=run.work.ports.roots, consumed=consumed_by(run.plan), witnessed=done.witnessed,
+        backfill=run.backfill,
         claim_args=next((claim_args_of(step) for step in run.plan.steps if step.id == done.step), {}),
     )  # fmt: skip
 

@@ -42,6 +42,8 @@ class Run:
     period: Period
     admission: Admission
     run_id: str
+    backfill: str | None = None
+    """The backfill that asked for this run together with others; None if this period was asked for by itself."""
 
 
 def call_of(run: Run, step: str, contract: ToolContract) -> ToolCall:

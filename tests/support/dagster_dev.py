@@ -47,18 +47,20 @@ class DagsterDev(AbstractContextManager["DagsterDev"]):
     Args:
         home: DAGSTER_HOME.
         environment: More variables.
+        workspace: Which project.
     """
 
-    def __init__(self, home: Path, environment: Mapping[str, str]) -> None:
+    def __init__(self, home: Path, environment: Mapping[str, str], *, workspace: str = "workspace.yaml") -> None:
         self._home = home
         self._environment = environment
+        self._workspace = workspace
         self._process: subprocess.Popen[bytes] | None = None
         self._port = 0
         self.log = home / "dagster-dev.log"
 
     def __enter__(self) -> Self:
         self._port = _free_port()
-        command = [sys.executable, "-m", "dagster", "dev", "-w", "workspace.yaml", "-h", "127.0.0.1"]
+        command = [sys.executable, "-m", "dagster", "dev", "-w", self._workspace, "-h", "127.0.0.1"]
         command += ["-p", str(self._port)]
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(

@@ -26,7 +26,7 @@ LAUNCH = """mutation($p: ExecutionParams!) { launchRun(executionParams: $p) {
 RUN = """query($id: ID!) { runOrError(runId: $id) { __typename ... on Run {
   status jobName tags { key value } assetMaterializations { assetKey { path } partition } } } }"""
 LOGS = """query($id: ID!, $after: String) { logsForRun(runId: $id, afterCursor: $after) { ... on EventConnection {
-  cursor hasMore events { __typename ... on MessageEvent { message stepKey eventType }
+  cursor hasMore events { __typename ... on MessageEvent { message stepKey eventType timestamp }
   ... on ExecutionStepFailureEvent { error { message } }
   ... on AssetCheckEvaluationEvent { evaluation { assetKey { path } checkName success severity partition description } }
   ... on ObservationEvent { assetKey { path } partition
@@ -104,10 +104,15 @@ class DagsterDev(AbstractContextManager["DagsterDev"]):
         except ProcessLookupError:
             pass  # all of it is gone, which was asked for
 
+    @property
+    def url(self) -> str:
+        """Where a browser finds it."""
+        return f"http://127.0.0.1:{self._port}"
+
     def query(self, query: str, **variables: Any) -> dict[str, Any]:
         """The data of a GraphQL answer."""
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{self._port}/graphql",
+        request = urllib.request.Request(  # noqa: S310 - our own server
+            f"{self.url}/graphql",
             json.dumps({"query": query, "variables": variables}).encode(),
             {"Content-Type": "application/json"},
         )

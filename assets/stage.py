@@ -173,6 +173,8 @@ def settings_of(world: DemoWorld, fault: Fault | None) -> dict[str, str]:
         "PLANEXEC_HOME": str(world.home),
         "DAGSTER_HOME": str(world.dagster_home),
         "PLANEXEC_QUIET_S": str(QUIET_S),
+        # For the daemon: a backfill outlives a code server that is being restarted.
+        "DAGSTER_BACKFILL_RETRY_DEFINITION_CHANGED_ERROR": "1",
         "PLANEXEC_RECORDING": fault.recording if fault else RECORDING,
         "AWS_ENDPOINT_URL": world.endpoint,
         "AWS_DEFAULT_REGION": REGION,

@@ -25,6 +25,8 @@ class ProjectFolder:
 
     root: Path
     definitions: Path
+    working: Path
+    """Where its imports start: `working_directory` of the workspace, else the folder itself."""
 
     def tasks(self) -> dict[str, PlannedTask]:
         """The tasks that the project's definitions declare as `TASKS`, by name.
@@ -79,8 +81,8 @@ class ProjectFolder:
         return getattr(importlib.import_module(module), name)  # type: ignore[no-any-return]
 
     def _enter(self) -> None:
-        if str(self.root) not in sys.path:
-            sys.path.insert(0, str(self.root))
+        if str(self.working) not in sys.path:
+            sys.path.insert(0, str(self.working))
 
     def _import(self, path: Path) -> Any:  # noqa: ANN401 - a module
         self._enter()
@@ -120,8 +122,13 @@ def find_project(folder: Path | None) -> ProjectFolder:
         raise PlanexecError(
             "BAD_CONTRACT", "workspace.yaml names no python_file", hint="see workspace.yaml of the example project"
         ) from error
-    relative = entry["relative_path"] if isinstance(entry, dict) else entry
-    path = (root / str(relative)).resolve()
-    if not path.is_file():
-        raise PlanexecError("BAD_CONTRACT", f"workspace.yaml names {relative!r}, which is not there", hint="correct it")
-    return ProjectFolder(root, path)
+    settings = entry if isinstance(entry, dict) else {"relative_path": entry}
+    path = (root / str(settings.get("relative_path"))).resolve()
+    working = (root / str(settings.get("working_directory") or ".")).resolve()
+    for named, is_there in (("relative_path", path.is_file()), ("working_directory", working.is_dir())):
+        if not is_there:
+            raise PlanexecError(
+                "BAD_CONTRACT", f"workspace.yaml names {named} {settings.get(named)!r}, which is not there",
+                hint="correct it",
+            )  # fmt: skip
+    return ProjectFolder(root, path, working)

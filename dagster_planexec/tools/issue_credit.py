@@ -47,11 +47,11 @@ CONTRACT = ToolContract(
     result=IssueCreditResult,
     effect="irreversible",
     preconditions=(
-        "period_may_have_effects",
         "evidence_is_unchanged",
         "within_cap",
         "within_approval_threshold",
         "not_already_issued",
+        "period_may_have_effects",
     ),
     postconditions=("credits_are_issued",),
     errors={

@@ -26,11 +26,21 @@ LAUNCH = """mutation($p: ExecutionParams!) { launchRun(executionParams: $p) {
 RUN = """query($id: ID!) { runOrError(runId: $id) { __typename ... on Run {
   status jobName tags { key value } assetMaterializations { assetKey { path } partition } } } }"""
 LOGS = """query($id: ID!, $after: String) { logsForRun(runId: $id, afterCursor: $after) { ... on EventConnection {
-  cursor hasMore events { __typename ... on MessageEvent { message stepKey eventType }
+  cursor hasMore events { __typename ... on MessageEvent { message stepKey eventType timestamp }
   ... on ExecutionStepFailureEvent { error { message } }
   ... on AssetCheckEvaluationEvent { evaluation { assetKey { path } checkName success severity partition description } }
   ... on ObservationEvent { assetKey { path } partition
      metadataEntries { label ... on TextMetadataEntry { text } ... on MarkdownMetadataEntry { mdStr } } } } } } }"""
+RUNS = """query($f: RunsFilter) { runsOrError(filter: $f, limit: 500) { ... on Runs { results {
+  runId status jobName tags { key value } assetMaterializations { assetKey { path } partition } } } } }"""
+BACKFILL = """mutation($p: LaunchBackfillParams!) { launchPartitionBackfill(backfillParams: $p) { __typename
+  ... on LaunchBackfillSuccess { backfillId } ... on PythonError { message } } }"""
+BACKFILL_STATE = """query($id: String!) { partitionBackfillOrError(backfillId: $id) { ... on PartitionBackfill {
+  status error { message } } } }"""
+TERMINATE = """mutation($id: String!) { terminateRun(runId: $id) { __typename ... on PythonError { message }
+  ... on TerminateRunFailure { message } } }"""
+RELOAD = """mutation($name: String!) { reloadRepositoryLocation(repositoryLocationName: $name) { __typename
+  ... on PythonError { message } } }"""
 CHECKS = """query($key: AssetKeyInput!, $partition: String) { assetNodeOrError(assetKey: $key) { ... on AssetNode {
   isExecutable
   assetChecksOrError { ... on AssetChecks { checks { name
@@ -94,10 +104,15 @@ class DagsterDev(AbstractContextManager["DagsterDev"]):
         except ProcessLookupError:
             pass  # all of it is gone, which was asked for
 
+    @property
+    def url(self) -> str:
+        """Where a browser finds it."""
+        return f"http://127.0.0.1:{self._port}"
+
     def query(self, query: str, **variables: Any) -> dict[str, Any]:
         """The data of a GraphQL answer."""
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{self._port}/graphql",
+        request = urllib.request.Request(  # noqa: S310 - our own server
+            f"{self.url}/graphql",
             json.dumps({"query": query, "variables": variables}).encode(),
             {"Content-Type": "application/json"},
         )
@@ -128,6 +143,50 @@ class DagsterDev(AbstractContextManager["DagsterDev"]):
                 return run | {"tags": {tag["key"]: tag["value"] for tag in run["tags"]}}
             time.sleep(0.5)
         raise AssertionError(f"run {run_id} has not ended:\n{self.log.read_text()[-4000:]}")
+
+    def runs(self, **tags: str) -> list[dict[str, Any]]:
+        """Every run with these tags, newest first; a tag's `__` stands for `/`."""
+        wanted = [{"key": name.replace("__", "/"), "value": value} for name, value in tags.items()]
+        found = self.query(RUNS, f={"tags": wanted} if wanted else {})["runsOrError"]["results"]
+        return [run | {"tags": {tag["key"]: tag["value"] for tag in run["tags"]}} for run in found]
+
+    def backfill(self, partitions: list[str], assets: list[str]) -> str:
+        """Launch a backfill as the asset page does; its id."""
+        params = {"assetSelection": [{"path": [name]} for name in assets], "partitionNames": partitions}
+        answer = self.query(BACKFILL, p=params)["launchPartitionBackfill"]
+        assert answer["__typename"] == "LaunchBackfillSuccess", answer
+        return answer["backfillId"]
+
+    def backfill_state(self, backfill: str) -> tuple[str, str | None]:
+        """Its status, and what went wrong with the backfill itself."""
+        state = self.query(BACKFILL_STATE, id=backfill)["partitionBackfillOrError"]
+        return state["status"], (state["error"] or {}).get("message")
+
+    def terminate(self, run_id: str) -> str:
+        """Ask for a run to be ended, as the run page does; the type of the answer."""
+        return self.query(TERMINATE, id=run_id)["terminateRun"]["__typename"]
+
+    def reload(self) -> None:
+        """Have the code location loaded anew by a new server."""
+        answer = self.query(RELOAD, name=LOCATION["repositoryLocationName"])["reloadRepositoryLocation"]
+        assert answer["__typename"] == "WorkspaceLocationEntry", answer
+
+    def code_servers(self) -> set[int]:
+        """Process ids of the servers that have loaded user code; those that drain after a reload are among them."""
+        assert self._process is not None
+        found = set()
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                try:
+                    words = (entry / "cmdline").read_bytes().split(b"\0")
+                    parent = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
+                    above = (Path("/proc") / str(parent) / "cmdline").read_bytes().split(b"\0")
+                    own = os.getsid(int(entry.name)) == self._process.pid
+                except (OSError, ValueError):
+                    continue  # it has just ended
+                if own and {b"api", b"grpc"} <= set(words) and b"code-server" in above:
+                    found.add(int(entry.name))
+        return found
 
     def tags(self, run_id: str) -> dict[str, str]:
         """The tags a run has now."""

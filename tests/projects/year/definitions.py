@@ -12,7 +12,7 @@ TASKS = (YEAR,)
 @dg.asset(deps=["recon_report"], partitions_def=partitions_of(YEAR.binding.task))
 def month_end_close(context: dg.AssetExecutionContext) -> None:
     """Closes the books of a month, behind its report."""
-    context.log.info(f"closed {context.partition_key}")
+    context.log.info("closed %s", context.partition_key)
 
 
 defs = dg.Definitions.merge(planexec_definitions(YEAR, sensors=[]), dg.Definitions(assets=[month_end_close]))

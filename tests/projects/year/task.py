@@ -34,7 +34,9 @@ def month(period: str) -> Pair:
     """Both sides of a month. They agree, but for the months with credits."""
     span = Period.parse(period, "month")
     ledger = [
-        Line(f"CH-{span.compact}-{n:04d}", f"AC-{n % 7}", f"{period}-{n % 28 + 1:02d}", "Card processing fee", 10_000 + n)
+        Line(
+            f"CH-{span.compact}-{n:04d}", f"AC-{n % 7}", f"{period}-{n % 28 + 1:02d}", "Card processing fee", 10_000 + n
+        )
         for n in range(CHARGES)
     ]
     less, lines = {CREDITED: (150, 3), INFLATED: (9_000, 6)}.get(period, (0, 0))

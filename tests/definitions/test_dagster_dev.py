@@ -93,13 +93,11 @@ def test_stopped_gate_is_red_for_its_partition_with_both_sides(dev, months):
 
 def test_no_check_row_is_left_planned(dev, months):
     """Every gate has one row per month, and none of them waits."""
-    query = """query($key: AssetKeyInput!) { assetNodeOrError(assetKey: $key) { ... on AssetNode {
-      assetChecksOrError { ... on AssetChecks { checks { name } } } } } }"""
     for asset in REPEATABLE:
-        checks = dev.query(query, key={"path": [asset]})["assetNodeOrError"]["assetChecksOrError"]["checks"]
+        checks = dev.checks(asset)
         assert checks
         for check in checks:
-            rows = dev.history(asset, check["name"])
+            rows = dev.history(asset, check)
 
             assert sorted(r["partition"] for r in rows) == [HELD, STOPPED, HEALTHY], f"{asset}.{check['name']}"
             assert {r["status"] for r in rows} <= {"SUCCEEDED", "FAILED"}, f"{asset}.{check['name']}"

@@ -48,6 +48,21 @@ def test_failure_of_a_plan_run_is_not_told_twice(stopped):
     assert (told, skipped.skip_message) == ([], "not a task run")
 
 
+def test_run_that_died_before_it_could_say_whose_it_is_is_told(stopped):
+    """A worker that never came up leaves no tag of ours: the run is known by its job."""
+    import definitions
+
+    job = definitions.defs.resolve_job_def("vendor_reconciliation__task_run")
+    died = stopped.instance.create_run_for_job(job, tags={"dagster/partition": "2026-02-01"})
+    stopped.instance.report_run_failed(died, "the worker is gone")
+    told = []
+    told_of(stopped, died, told)
+
+    (text,) = told
+    assert text.startswith("vendor_reconciliation 2026-02-01: ")
+    assert f"/runs/{died.run_id}" in text
+
+
 def test_two_tasks_may_not_share_a_name():
     """Asset keys are unique within a project."""
     with pytest.raises(PlanexecError, match="belongs to both"):

@@ -67,6 +67,11 @@ arch: $(STAMP) ## import-linter: who may import whom
 bench: $(STAMP) ## the budgets, measured and printed as ratios
 	$(BIN)/python -m bench
 
+.PHONY: screenshots
+screenshots: $(STAMP) ## docs/screenshots anew, from a real browser (needs chromium and its driver)
+	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,browser]'
+	$(BIN)/python -m tests.browser.screenshots
+
 # These two tests belong to the look of the code, and cost seconds.
 .PHONY: check
 check: lint types arch ## lint, types, arch, import cost, examples in the docs
@@ -79,7 +84,7 @@ constraints: ## pin the newest versions that pyproject.toml allows
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer with its venv module is needed." >&2; exit 1; }
 	@fresh=$$(mktemp -d) && trap 'rm -rf "$$fresh"' EXIT && set -e && \
 	"$(PYTHON)" -m venv "$$fresh/venv" && \
-	"$$fresh/venv/bin/python" -m pip install --quiet --quiet --disable-pip-version-check --editable '.[dev]' && \
+	"$$fresh/venv/bin/python" -m pip install --quiet --quiet --disable-pip-version-check --editable '.[dev,browser]' && \
 	{ grep '^#' constraints.txt; "$$fresh/venv/bin/python" -m pip freeze --exclude-editable | grep '=='; } \
 	> "$$fresh/constraints.txt" && cp "$$fresh/constraints.txt" constraints.txt
 

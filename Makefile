@@ -64,8 +64,13 @@ arch: $(STAMP) ## import-linter: who may import whom
 	$(BIN)/lint-imports --no-cache
 
 .PHONY: bench
-bench: $(STAMP) ## the budgets, measured and printed as ratios
+bench: $(STAMP) ## the budgets, measured and printed as ratios; some ten minutes
 	$(BIN)/python -m bench
+
+# PEERS names the interpreter of an environment with `pip install -e '.[peers]'`; without it, peers are left out.
+.PHONY: performance
+performance: $(STAMP) ## the same, written to docs/performance.json and docs/performance.md
+	$(BIN)/python -m bench --json docs/performance.json --page docs/performance.md $(if $(PEERS),--peers $(PEERS))
 
 # These two tests belong to the look of the code, and cost seconds.
 .PHONY: check

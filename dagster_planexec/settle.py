@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 from dagster_planexec.checks.static.rule import StaticFinding
@@ -12,7 +13,7 @@ from dagster_planexec.checks.static.static_check import is_rejected, static_chec
 from dagster_planexec.contract.codes import meaning
 from dagster_planexec.contract.layout import credit_shape, effect_scope
 from dagster_planexec.contract.tool import Admission
-from dagster_planexec.contract.verdict import Verdict
+from dagster_planexec.contract.verdict import Verdict, first_shut
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.admit import admit_inputs, read_sql
 from dagster_planexec.execute.live_check import LiveReport, live_check
@@ -22,6 +23,9 @@ from dagster_planexec.journal.admission import decode_admission, encode_admissio
 from dagster_planexec.journal.encoding import bounded, encode_verdict
 from dagster_planexec.journal.journal import Attempt, NewEvent
 from dagster_planexec.journal.run_report import RunReport, RunStatus, close_steps, read_steps, save_report
+from dagster_planexec.journal.told.line import one_line, shown_side
+from dagster_planexec.journal.told.sentence import sentence_of, sentence_of_plan
+from dagster_planexec.journal.told.trace import BEGINS
 from dagster_planexec.plan.diff import Edit, diff
 from dagster_planexec.plan.digest import digest_of, full_digest
 from dagster_planexec.plan.model import Plan, parse_plan
@@ -121,6 +125,8 @@ def prepare(settling: Settling, period: Period, *, replan: bool = False) -> Prep
         return Prepared(blank.ended("error", "TIMEOUT", text))
     except PlanexecError as error:
         return Prepared(blank.ended("error", error.code, error.message, error.hint))
+    if settling.task_run_id is not None:
+        journal.append(attempt.id, None, [NewEvent(BEGINS, None, {"task_run": settling.task_run_id, "replan": replan})])
     proposal = _propose(settling, period, attempt)
     blank = blank.of_attempt(attempt.id, proposal.provenance(work.task), attempt.revision)
     if proposal.plan is None:
@@ -136,7 +142,7 @@ def prepare(settling: Settling, period: Period, *, replan: bool = False) -> Prep
     settling.on_checked(checked)
     if checked.rejected_with is not None:
         journal.close_run(attempt.id, None, "rejected", checked.rejected_with)
-        report = report.ended("rejected", checked.rejected_with, _first_text(checked))
+        report = report.ended("rejected", checked.rejected_with, _first_text(checked, work.ports.clock.now()))
     return Prepared(report, attempt, checked)
 
 
@@ -252,9 +258,9 @@ def _findings(checked: CheckedPlan) -> list[dict[str, Any]]:
     """Live findings first, as they name the rejection; then the static ones, errors before warnings."""
     live = [
         {
-            "code": v.code, "step": None, "field": v.check, "expected": str(v.expected),
-            "seen": f"{v.observed}: {v.text}",
-            "hint": meaning(v.code or "INTERNAL").hint, "severity": "error",
+            "code": v.code, "step": None, "field": v.check, "expected": shown_side(v.expected),
+            "seen": f"{shown_side(v.observed)}: {one_line(v.text)}",
+            "hint": meaning(v.code or "INTERNAL").hint, "severity": "error", "arg": None, "ref": None,
         }
         for v in checked.live
         if not v.opens
@@ -262,17 +268,15 @@ def _findings(checked: CheckedPlan) -> list[dict[str, Any]]:
     static = sorted(checked.findings, key=lambda finding: finding.severity != "error")
     return live + [
         {"code": f.code, "step": f.step, "field": f.field, "expected": f.expected, "seen": f.seen, "hint": f.hint,
-         "severity": f.severity}
+         "severity": f.severity, "arg": f.arg, "ref": f.ref}
         for f in static
     ]  # fmt: skip
 
 
-def _first_text(checked: CheckedPlan) -> str:
-    shut = next((v for v in checked.live if not v.opens), None)
-    if shut is not None:
-        return f"{shut.check}: {shut.text}"
-    count = sum(1 for f in checked.findings if f.severity == "error")
-    return f"the plan breaks {count} rule{'s' if count != 1 else ''}"
+def _first_text(checked: CheckedPlan, now: datetime) -> str:
+    """The sentence of what stands against the plan: a live verdict, else the first rule that it breaks."""
+    shut = first_shut(checked.live)
+    return sentence_of(shut) if shut else sentence_of_plan(checked.findings, checked.digest, now)
 
 
 def _journal_check(work: Work, checked: CheckedPlan) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import traceback
 from collections.abc import Callable
@@ -12,8 +11,9 @@ from typing import Any, NoReturn, TypeVar
 import click
 
 from dagster_planexec.cli.document import EXIT, blank, of_error
+from dagster_planexec.cli.home import at_home, looking_home
 from dagster_planexec.cli.printing import print_json, print_run, progress
-from dagster_planexec.cli.project import ProjectFolder, find_project
+from dagster_planexec.cli.project import find_project
 from dagster_planexec.errors import PlanexecError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -58,33 +58,12 @@ def answering(verb: Function) -> Function:
         if as_json:
             print_json(document)
         else:
-            print_run(document)
+            print_run({**blank(), **document})
         sys.exit(EXIT[document["status"]])
 
     wrapped.__name__, wrapped.__doc__ = verb.__name__, verb.__doc__
     wrapped.__click_params__ = getattr(verb, "__click_params__", [])  # type: ignore[attr-defined]
     return wrapped  # type: ignore[return-value]
-
-
-def at_home(folder: ProjectFolder, home: Path | None) -> Path:
-    """The home of this command, made if it is not there; journal and Dagster look for it in the environment.
-
-    Raises:
-        PlanexecError: HOME_UNWRITABLE.
-    """
-    chosen = (home or Path(os.environ.get("PLANEXEC_HOME") or folder.root / ".planexec")).absolute()
-    dagster_home = chosen / "dagster" if home or "DAGSTER_HOME" not in os.environ else Path(os.environ["DAGSTER_HOME"])
-    try:
-        dagster_home.mkdir(parents=True, exist_ok=True)
-        chosen.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise PlanexecError(
-            "HOME_UNWRITABLE",
-            f"the home {chosen} cannot be written: {error.strerror}",
-            hint="choose another with --home",
-        ) from error
-    os.environ["PLANEXEC_HOME"], os.environ["DAGSTER_HOME"] = str(chosen), str(dagster_home)
-    return chosen
 
 
 @main.command()
@@ -124,13 +103,32 @@ def plan(project: Path | None, task: str, partition: str, *, home: Path | None, 
 
 
 @main.command()
-@click.argument("plan_file", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--task", required=True, help="The task that the plan is for.")
+@click.argument("plan_file", type=click.Path(path_type=Path))
+@click.option("--task", default=None, help="The task that the plan is for.")
+@click.option(
+    "--catalogue", type=click.Path(path_type=Path), default=None,
+    help="Tools that others described, one a line; PLAN_FILE then holds their plans, one a line. Needs no project.",
+)  # fmt: skip
 @AS_JSON
 @click.pass_obj
 @answering
-def check(project: Path | None, plan_file: Path, task: str, *, as_json: bool) -> Any:  # noqa: ANN401, ARG001
-    """Check a plan file by every rule that needs no world. Every finding is shown, each with a remedy."""
+def check(project: Path | None, plan_file: Path, task: str | None, catalogue: Path | None, *, as_json: bool) -> Any:  # noqa: ANN401
+    """Check a plan file by every rule that needs no world. Every finding is shown, each with a remedy.
+
+    With --catalogue, PLAN_FILE holds the plans that others wrote for their own tools, one JSON object a line:
+    {plan_id, task, steps: [{id, tool, args, deps}]}; in args, {"$ref": "<step id>", "path": "<field>"} is the result
+    of a step. The catalogue has one tool a line: {tool, description, parameters}, the last a JSON Schema.
+    """
+    if catalogue is not None and task is None:
+        from dagster_planexec.cli.verbs.foreign import check_plans  # noqa: PLC0415 - only where it is needed
+
+        sys.exit(check_plans(plan_file, catalogue, as_json=as_json))
+    if task is None or catalogue is not None:
+        raise PlanexecError(
+            "VALIDATION_ERROR",
+            f"a plan is checked for a task or against a catalogue; {'both were' if task else 'neither was'} named",
+            hint="name one: `planexec check PLAN --task TASK` or `planexec check PLANS.jsonl --catalogue TOOLS.jsonl`",
+        )
     from dagster_planexec.cli.verbs.looking import check_file  # noqa: PLC0415 - Dagster, only where it is needed
 
     return check_file(find_project(project).task(task), plan_file)
@@ -148,8 +146,7 @@ def show(project: Path | None, reference: str, partition: str | None, *, home: P
 
     try:
         folder = find_project(project)
-        at_home(folder, home)
-        look(folder, reference, partition, as_json=as_json)
+        look(folder, reference, partition, looking_home(folder, home), as_json=as_json)
     except PlanexecError as error:
         _refuse(error, as_json=as_json)
 
@@ -165,8 +162,45 @@ def status(project: Path | None, task: str, *, home: Path | None, as_json: bool)
 
     try:
         folder = find_project(project)
-        at_home(folder, home)
+        looking_home(folder, home)
         look(folder.task(task), as_json=as_json)
+    except PlanexecError as error:
+        _refuse(error, as_json=as_json)
+
+
+@main.command()
+@click.argument("task")
+@PARTITION
+@HOME
+@AS_JSON
+@click.pass_obj
+@answering
+def observe(project: Path | None, task: str, partition: str, *, home: Path | None, as_json: bool) -> Any:  # noqa: ANN401
+    """Look again at everything a period relies on: drop, landed copies, tables, results, credits. Runs nothing.
+
+    Exit codes: 0 everything stands, 4 something changed, is gone or is new, 1 it could not be looked at.
+    """
+    from dagster_planexec.cli.verbs.observing import observe as look  # noqa: PLC0415 - Dagster, where it is needed
+
+    folder = find_project(project)
+    chosen = looking_home(folder, home)
+    planned = folder.task(task)
+    return look(planned, planned.binding.task.period(partition), chosen, show=not as_json)
+
+
+@main.command()
+@click.argument("reference")
+@click.option("--partition", default=None, help="With a task's name: which period.")
+@HOME
+@AS_JSON
+@click.pass_obj
+def trace(project: Path | None, reference: str, partition: str | None, *, home: Path | None, as_json: bool) -> None:
+    """Tell what happened in a task run, a plan run, an attempt (att_...), or in TASK's period, event by event."""
+    from dagster_planexec.cli.verbs.tracing import trace as look  # noqa: PLC0415 - Dagster, only where it is needed
+
+    try:
+        folder = find_project(project)
+        look(folder, reference, partition, looking_home(folder, home), as_json=as_json)
     except PlanexecError as error:
         _refuse(error, as_json=as_json)
 

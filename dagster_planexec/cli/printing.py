@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from rich.console import Console
@@ -12,22 +13,53 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from dagster_planexec.journal.told.line import one_line
+from dagster_planexec.journal.told.sentence import LONGEST_TOLD
+
 _ENDS = {"failed", "held"}
-_COLOURS = {
+STYLES = {
     "done": "green", "reused": "cyan", "failed": "bold red", "held": "yellow", "not-run": "dim",
-    "succeeded": "bold green", "stopped": "bold red", "rejected": "bold red", "error": "bold red",
+    "succeeded": "bold green", "settled": "green", "stopped": "bold red", "rejected": "bold red", "error": "bold red",
+    "unchanged": "green", "changed": "bold red", "gone": "bold red", "new": "yellow", "not observed": "yellow",
 }  # fmt: skip
 WIDTH = 140
 NARROW = 110
 """Columns below which tool, tries and time make room for what was seen."""
 _COLUMNS = ("step", "tool", "outcome", "tries", "time", "checks", "what was seen")
 _SEEN = 160
+MOST_LINES = 400
+"""Lines of JSON that people are shown."""
+_LONGEST_TEXT, _MOST, _DEEPEST = 200, 100, 7
 _SHUT = {"failed", "errored", "not-evaluated"}
 
 
 def print_json(document: Mapping[str, Any] | Sequence[Any]) -> None:
     """One JSON document on standard output, and nothing else there."""
     sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False) + "\n")
+
+
+def print_cut(value: Mapping[str, Any]) -> None:
+    """A value for people as JSON of bounded size: long texts, long lists and what lies deep are cut, and say so."""
+    console = paper()
+    lines = json.dumps(_cut(value), indent=2, ensure_ascii=False).splitlines()
+    for line in lines[:MOST_LINES]:
+        console.print(Text(line), soft_wrap=True)
+    if len(lines) > MOST_LINES:
+        console.print(Text(f"… {len(lines) - MOST_LINES} more lines; --json has everything", "dim"))
+
+
+def _cut(value: Any, depth: int = 0) -> Any:  # noqa: ANN401 - JSON
+    if isinstance(value, str):
+        return one_line(value, _LONGEST_TEXT)
+    if isinstance(value, Mapping | list) and value and depth == _DEEPEST:
+        return f"… ({len(value)} entries)"
+    if isinstance(value, Mapping):
+        kept = {one_line(str(k), _LONGEST_TEXT): _cut(v, depth + 1) for k, v in islice(value.items(), _MOST)}
+        return kept if len(value) <= _MOST else {**kept, "…": f"{len(value) - _MOST} more; --json has them"}
+    if isinstance(value, list):
+        first = [_cut(child, depth + 1) for child in value[:_MOST]]
+        return first if len(value) <= _MOST else [*first, f"… {len(value) - _MOST} more; --json has them"]
+    return value
 
 
 def progress() -> Console:
@@ -53,7 +85,8 @@ def print_run(document: Mapping[str, Any], *, console: Console | None = None) ->
     if document["steps"]:
         out.print(_steps(document["steps"], narrow=out.width < NARROW))
     for finding in document["findings"]:
-        _finding(out, finding)
+        if not _is_said(finding, document):
+            _finding(out, finding)
     _figures(out, document)
     _end(out, document)
 
@@ -67,20 +100,19 @@ def _finding(out: Console, finding: Mapping[str, Any]) -> None:
         out.print(Text(f"    {finding['hint']}", "italic"), soft_wrap=True)
 
 
+def _is_said(finding: Mapping[str, Any], document: Mapping[str, Any]) -> bool:
+    """Whether the sentence at the end is about this very finding."""
+    return str(document["text"]).startswith(f"{finding['code']}: {finding['field']} ")
+
+
 def _end(out: Console, document: Mapping[str, Any]) -> None:
-    status = document["status"]
-    code = f" {document['code']}" if document["code"] else ""
-    shut = next((c for s in document["steps"] for c in s["checks"] if c["verdict"] in _SHUT), None)
-    said = document["text"] or ""
-    if shut is not None and status != "succeeded":
-        said = f"{shut['check']}: {shut['text']}"
-    out.print(Text(f"{status.upper()}{code}", _COLOURS[status]), Text(said), soft_wrap=True)
-    if shut is not None and status != "succeeded":
-        for side, words in (("expected", shut["expected"]), ("saw", shut["observed"])):
-            value = Text(f"  {side} {str(words['value'])[:200]}", "bold")
-            out.print(value, Text(f"from {words['source']}", "dim"), soft_wrap=True)
-    if document["hint"]:
-        hint = document["hint"].replace("HOLD`", f"{document['credits']['hold_id'] or 'HOLD'}`")
+    status, code, said = document["status"], document["code"] or "", one_line(document["text"] or "", LONGEST_TOLD)
+    # The one sentence starts with its code; other words do not.
+    head = status.upper() if said.startswith(f"{code}: ") else f"{status.upper()} {code}".rstrip()
+    hint = document["hint"] or ""
+    # What to do gets a line of its own, where the eye finds it.
+    out.print(Text(head, STYLES[status]), Text(said.removesuffix(f"; {hint}")), soft_wrap=True)
+    if hint:
         out.print(Text(f"hint: {hint}", "italic"), soft_wrap=True)
     if document["task_run_id"]:
         runs = f"runs: task {document['task_run_id']}, plan {document['plan_run_id'] or 'none'}"
@@ -99,7 +131,7 @@ def _steps(steps: Sequence[Mapping[str, Any]], *, narrow: bool) -> Table:
         cells: dict[str, str | Text] = {
             "step": Text(step["id"], no_wrap=True),
             "tool": Text(step["tool"], "dim", no_wrap=True),
-            "outcome": Text(f"{step['outcome']}{code}", _COLOURS[step["outcome"]], no_wrap=True),
+            "outcome": Text(f"{step['outcome']}{code}", STYLES[step["outcome"]], no_wrap=True),
             "tries": str(step["tries"] or ""),
             "time": f"{step['duration_s']:.1f} s" if step["tries"] else "",
             "checks": f"{passed}/{len(step['checks'])}" if step["checks"] else "",

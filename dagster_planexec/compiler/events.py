@@ -7,11 +7,13 @@ from typing import Any, assert_never
 
 import dagster as dg
 
-from dagster_planexec.compiler.markup import escaped, one_line, shown
+from dagster_planexec.compiler.markup import escaped
 from dagster_planexec.contract.codes import meaning
 from dagster_planexec.contract.task import Task
 from dagster_planexec.contract.verdict import Verdict, first_shut, worst
 from dagster_planexec.execute.work import StepReport
+from dagster_planexec.journal.told.line import one_line, shown
+from dagster_planexec.journal.told.sentence import LONGEST_SENTENCE, LONGEST_TOLD, sentence_of
 from dagster_planexec.recovery.decision import Decision, Hold, Proceed, Retry, Stop
 from dagster_planexec.world.period import Period
 
@@ -37,9 +39,17 @@ def evaluations(task: Task, report: StepReport, period: Period) -> Iterator[dg.A
             severity=severity,
             blocking=severity is dg.AssetCheckSeverity.ERROR,
             partition=period.key,
-            description=escaped((shut or verdicts[0]).text),
+            description=described(verdicts, step=report.step, hold=report.hold_id),
             metadata=sides(verdicts),
         )
+
+
+def described(verdicts: Sequence[Verdict], *, step: str, hold: str | None = None) -> str:
+    """What a gate says, as Markdown: the one sentence if it is shut, else the words of its judge."""
+    shut = first_shut(verdicts)
+    if shut is None:
+        return escaped(f"{step}: {verdicts[0].text}")
+    return escaped(sentence_of(shut, step=step, hold=hold), LONGEST_SENTENCE)
 
 
 def severity_of(decision: Decision) -> dg.AssetCheckSeverity:
@@ -118,11 +128,9 @@ def follow(report: StepReport, task: Task, *, max_tries: int, log: dg.DagsterLog
             log.warning("step %s waits for a person (%s): %s", report.step, report.code, one_line(decision.reason))
         case Stop():
             raise failure(
-                f"{report.code or 'INTERNAL'} at step {report.step} of {task.name}: {decision.reason}",
-                code=report.code,
-                step=report.step,
-                verdict=first_shut(report.verdicts),
-            )
+                decision.reason, code=report.code, step=report.step, verdict=first_shut(report.verdicts),
+                more={"task": dg.MetadataValue.text(task.name)},
+            )  # fmt: skip
         case _:
             assert_never(decision)
 
@@ -141,4 +149,4 @@ def failure(
     metadata["hint"] = dg.MetadataValue.text(meaning(code or "INTERNAL").hint)
     if step is not None:
         metadata["step"] = dg.MetadataValue.text(step)
-    return dg.Failure(one_line(sentence, 1_500), metadata=metadata | dict(more or {}), allow_retries=False)
+    return dg.Failure(one_line(sentence, LONGEST_TOLD), metadata=metadata | dict(more or {}), allow_retries=False)

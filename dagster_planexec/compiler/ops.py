@@ -2,36 +2,31 @@
 
 # No `from __future__ import annotations` here: Dagster reads the context class from the annotation itself.
 
-import re
 from collections.abc import Iterator
 from functools import cache
 
 import dagster as dg
 
 from dagster_planexec.compiler.events import NO_MORE_RUNS, evaluations, failure, follow
+from dagster_planexec.compiler.markup import escaped
 from dagster_planexec.compiler.plan_run import TASK_RUN_TAG, PlanRun, stop_if_terminated
 from dagster_planexec.execute.step_runner import run_step
 from dagster_planexec.recovery.decision import Stop
 
 
-def op_name(tool: str) -> str:
-    """`s3.get` as an op is named: `s3_get`."""
-    return re.sub(r"\W+", "_", tool)
-
-
 @cache  # one definition per tool and process: two of one name would conflict
-def op_of(tool: str, description: str, pool: str | None) -> dg.OpDefinition:
+def op_of(name: str, description: str, pool: str | None) -> dg.OpDefinition:
     """The op of a tool.
 
     Args:
-        tool: The tool's name.
+        name: `s3_get` of the tool `s3.get`; see `plan.naming`.
         description: The tool contract's own words; nothing of a plan.
         pool: The concurrency pool of the warehouse, for instances that limit it.
     """
 
     @dg.op(
-        name=op_name(tool),
-        description=description,
+        name=name,
+        description=escaped(description, 1_000),
         ins={"after": dg.In(dg.Nothing)},
         # Not yielded by a step that is held or not run: whatever depends on it is skipped.
         out={"done": dg.Out(dg.Nothing, is_required=False)},

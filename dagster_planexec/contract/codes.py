@@ -218,6 +218,9 @@ CODES: dict[str, Meaning] = {
     "UNKNOWN_PARTITION": Meaning(
         "setup", "the partition is not one of the task's", "run `planexec status TASK` to see them"
     ),
+    "UNKNOWN_REFERENCE": Meaning(
+        "setup", "nothing is remembered under that name", "look at `planexec status TASK`, or choose another --home"
+    ),
     "BAD_CONTRACT": Meaning("setup", "a file contract does not say what it must", "correct the named field"),
     "HOME_UNWRITABLE": Meaning("setup", "the home folder cannot be written", "choose another with --home"),
     "PORT_IN_USE": Meaning("setup", "the port is taken by another program", "choose another with --port"),

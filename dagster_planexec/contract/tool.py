@@ -174,6 +174,7 @@ class ToolRegistry:
         Raises:
             PlanexecError: BAD_CONTRACT if one of them is not registered.
         """
+        names = tuple(names)  # read twice below; a generator would be empty by then
         missing = [name for name in names if name not in self._tools]
         if missing:
             raise PlanexecError("BAD_CONTRACT", f"the task allows tools that are not registered: {', '.join(missing)}")

@@ -119,7 +119,7 @@ def _settle_period(planned: PlannedTask, context: dg.AssetExecutionContext, *, r
 def _log_months(context: dg.AssetExecutionContext, work: Work) -> None:
     """How all periods stand now, on the asset: without a partition, as it is about every one."""
     key = repeatable(work.task)[-1].name
-    metadata = months_card(work.journal, work.task)
+    metadata = months_card(work.journal, work.task, work.ports.clock.now())
     context.log_event(dg.AssetObservation(key, description="How the periods stand", metadata=metadata))
 
 

@@ -30,6 +30,8 @@ from dagster_planexec.execute.work import Run, StepReport, call_of
 from dagster_planexec.journal.encoding import bounded, encode, encode_verdict, same_facts
 from dagster_planexec.journal.journal import NewEvent
 from dagster_planexec.journal.results import DoneStep, find_done, open_hold, save_done, save_landing
+from dagster_planexec.journal.told.redact import redacted
+from dagster_planexec.journal.told.sentence import sentence_of, sentence_of_call
 from dagster_planexec.plan.model import Step
 from dagster_planexec.recovery.decide import decide
 from dagster_planexec.recovery.decision import Decision, Hold, Proceed, Retry, Situation, Stage, Stop
@@ -79,7 +81,7 @@ def run_step(run: Run, step_id: str) -> StepReport:
     _append(run, NewEvent("step-started", step_id, {"try": tries}))
     resolved = resolve_step(run, step, inputs)
     if isinstance(resolved, Failed):
-        tried = _Tried((), "precondition", resolved.code, resolved.message)
+        tried = _Tried((), "precondition", resolved.code, _trouble(run, step, resolved.code, resolved.message))
         return _finish(run, step, tried, tries, started)
     reused = _reuse(run, step, resolved)
     if reused is not None:
@@ -87,9 +89,10 @@ def run_step(run: Run, step_id: str) -> StepReport:
     try:
         tried = _try_once(run, step, resolved, tries, started)
     except PlanexecError as error:
-        tried = _Tried((), "precondition", error.code, error.message)
+        tried = _Tried((), "precondition", error.code, _trouble(run, step, error.code, error.message))
     except Exception as error:  # noqa: BLE001 - a step that cannot be judged stops, whatever it was that could not
-        text = f"step {step_id} could not be judged: {type(error).__name__}: {bounded(str(error), 300)}"
+        said = f"step {step_id} could not be judged: {type(error).__name__}: {bounded(str(error), 300)}"
+        text = _trouble(run, step, "INTERNAL", said)
         tried = _Tried((), "postcondition", "INTERNAL", text, call_may_have_happened=_was_called(run, step_id))
     return _finish(run, step, tried, tries, started, resolved=resolved)
 
@@ -142,10 +145,10 @@ def _try_once(run: Run, step: Step, resolved: Resolved, tries: int, started: flo
     _append(run, NewEvent("judged", step.id, {"phase": "pre", "verdicts": [encode_verdict(v) for v in before]}))
     shut = first_shut(before)
     if shut is not None:
-        return _Tried(tuple(before), "precondition", shut.code, _sentence(step, shut))
+        return _Tried(tuple(before), "precondition", shut.code, sentence_of(shut, step=step.id))
 
     call = replace(call_of(run, step.id, tool.contract), preview=shown)
-    # One opening of an embedded warehouse for the call and what judges it: no other process gets at it in between.
+    # The seal is of what was judged: while the block lasts, no other process gets at an embedded warehouse.
     with run.work.ports.warehouse.together():
         return _call_and_judge(run, step, resolved, call, _Before(before, inputs, tries, started))
 
@@ -157,32 +160,35 @@ def _call_and_judge(run: Run, step: Step, resolved: Resolved, call: ToolCall, so
     outcome, unknown = _call(run, step, tool, resolved, call)
     match outcome:
         case Failed():
-            return _Tried(tuple(before), "call", outcome.code, outcome.message, call_may_have_happened=unknown)
+            text = _trouble(run, step, outcome.code, outcome.message)
+            return _Tried(tuple(before), "call", outcome.code, text, call_may_have_happened=unknown)
         case Held():
-            return _Tried(tuple(before), "precondition", outcome.code, outcome.message)
+            text = _trouble(run, step, outcome.code, outcome.message)
+            return _Tried(tuple(before), "precondition", outcome.code, text)
         case Done():
             pass
     witnessed = tuple(call.witnessed)
     scope = scope_of(run, step, resolved, outcome.result, witnessed=witnessed)
     probe = tool.seal(resolved.args, outcome.result, call)
-    # The seal is of what was judged: while the block lasts, no other process gets at an embedded warehouse.
-    with run.work.ports.warehouse.together():
-        left = look(probe, run.work.ports)
-        after = changed_inputs(run, resolved, inputs, look_at_inputs(run, resolved))
-        # A check that asks what the seal asks is answered with what was just seen, as any two checks of a phase are.
-        after += judge(run, bind(run, names_of(run, step, "post"), scope, "post"), seen={probe: left})
-        _append(run, NewEvent("judged", step.id, {"phase": "post", "verdicts": [encode_verdict(v) for v in after]}))
-        verdicts = (*before, *after)
-        shut = first_shut(after)
-        if shut is not None:
-            return _Tried(verdicts, "postcondition", shut.code, _sentence(step, shut), call_may_have_happened=True)
-        seal = look(probe, run.work.ports)
+    left = look(probe, run.work.ports)
+    after = changed_inputs(run, resolved, inputs, look_at_inputs(run, resolved))
+    # A check that asks what the seal asks is answered with what was just seen, as any two checks of a phase are.
+    after += judge(run, bind(run, names_of(run, step, "post"), scope, "post"), seen={probe: left})
+    _append(run, NewEvent("judged", step.id, {"phase": "post", "verdicts": [encode_verdict(v) for v in after]}))
+    verdicts = (*before, *after)
+    shut = first_shut(after)
+    if shut is not None:
+        text = sentence_of(shut, step=step.id)
+        return _Tried(verdicts, "postcondition", shut.code, text, call_may_have_happened=True)
+    seal = look(probe, run.work.ports)
     if seal.state == "seen" and not same_facts(left, seal):
-        text = f"what step {step.id!r} left changed while it was judged"
+        text = _trouble(run, step, "EXPECTATION_FAILED", f"what step {step.id!r} left changed while it was judged")
         return _Tried(verdicts, "postcondition", "EXPECTATION_FAILED", text, call_may_have_happened=True)
     if seal.state != "seen":
-        text = f"what step {step.id!r} left could not be sealed: {seal.message or seal.state}"
-        return _Tried(verdicts, "postcondition", seal.code or "EXPECTATION_FAILED", text, call_may_have_happened=True)
+        code = seal.code or "EXPECTATION_FAILED"
+        said = f"what step {step.id!r} left could not be sealed: {seal.message or seal.state}"
+        text = _trouble(run, step, code, said)
+        return _Tried(verdicts, "postcondition", code, text, call_may_have_happened=True)
     done = DoneStep(
         _identity(step, resolved), step.id, step.tool, run.run_id, resolved.raw, outcome.result.model_dump(mode="json"),
         seal, witnessed, verdicts, so_far.tries, time.monotonic() - so_far.started,
@@ -200,7 +206,7 @@ def _preview(run: Run, step: Step, resolved: Resolved) -> Observation | None:
 def _call(run: Run, step: Step, tool: Tool, resolved: Resolved, call: ToolCall) -> tuple[Outcome, bool]:
     """The call's outcome, and whether it may have happened although it failed."""
     contract = tool.contract
-    _append(run, NewEvent("calling", step.id, {"tool": step.tool, "args": encode(dict(resolved.raw))}))
+    _append(run, NewEvent("calling", step.id, {"tool": step.tool, "args": redacted(encode(dict(resolved.raw)))}))
     began = time.monotonic()
     unknown = False
     outcome: Outcome
@@ -223,16 +229,13 @@ def _call(run: Run, step: Step, tool: Tool, resolved: Resolved, call: ToolCall) 
         said["result"] = encode(outcome.result.model_dump(mode="json"))
     else:
         said |= {"code": outcome.code, "message": bounded(outcome.message), "facts": encode(outcome.facts)}
-    _append(run, NewEvent("called", step.id, said))
+    _append(run, NewEvent("called", step.id, redacted(said)))
     return outcome, unknown
 
 
-def _sentence(step: Step, verdict: Verdict) -> str:
-    """`claim object_exists of step fetch_export is broken: ...`, with both sides and where they came from."""
-    return (
-        f"{verdict.check} of step {step.id}: {verdict.text} "
-        f"(expected {bounded(str(verdict.expected), 400)}; saw {bounded(str(verdict.observed), 400)})"
-    )
+def _trouble(run: Run, step: Step, code: str, message: str) -> str:
+    """The sentence of a failure that no check has seen."""
+    return sentence_of_call(step.tool, code, message, run.work.ports.clock.now(), step=step.id)
 
 
 def _finish(
@@ -258,9 +261,15 @@ def _finish(
         tried.verdicts,
         decision,
     )
-    events = [
-        NewEvent("decided", step.id, {"decision": type(decision).__name__.lower(), "rule": rule, "code": tried.code})
-    ]
+    said: dict[str, Any] = {
+        "decision": type(decision).__name__.lower(),
+        "rule": rule,
+        "code": tried.code,
+        "reason": _reason(decision),
+    }
+    if isinstance(decision, Retry):
+        said["after_s"] = decision.after_s
+    events = [NewEvent("decided", step.id, said)]
     if isinstance(decision, Hold):
         report = _hold(run, step, resolved, report)
     if tried.done is not None:
@@ -304,7 +313,9 @@ def _hold(run: Run, step: Step, resolved: Resolved | None, report: StepReport) -
         run.work.journal, attempt_id=run.attempt, task=run.work.task.name, period=run.period.text, step=step.id,
         code=report.code or "INTERNAL", plan_digest=run.plan_digest, facts=facts,
     )  # fmt: skip
-    return replace(report, hold_id=record.id, facts=facts)
+    # The hint was written before the hold had a name.
+    reason = report.reason.replace("`planexec show HOLD`", f"`planexec show {record.id}`")
+    return replace(report, hold_id=record.id, facts=facts, reason=reason)
 
 
 def _remember_landing(run: Run, done: DoneStep, *, fresh: bool) -> None:

@@ -149,7 +149,7 @@ class RunReport:
             "status": self.status,
             "code": self.code,
             "text": self.text or None,
-            "hint": self.hint,
+            "hint": self.hint and self.hint.replace("HOLD`", f"{credits_of(self)['hold_id'] or 'HOLD'}`"),
             "task_run_id": self.task_run_id,
             "plan_run_id": self.plan_run_id,
             "findings": [dict(finding) for finding in self.findings],
@@ -275,3 +275,12 @@ def newest_report(journal: Journal, task: str, period: str | None) -> dict[str, 
     with journal.reader.connect() as db:
         body = db.execute(query).scalar()
     return json.loads(body) if body is not None else None
+
+
+def newest_ends(journal: Journal, task: str) -> dict[str, tuple[str, str | None]]:
+    """How the last task run of every period ended: period to status and code."""
+    last = sa.select(sa.func.max(t.reports.c.seq)).where(t.reports.c.task == task).group_by(t.reports.c.period)
+    query = sa.select(t.reports.c.period, t.reports.c.body).where(t.reports.c.seq.in_(last))
+    with journal.reader.connect() as db:
+        found = {row.period: json.loads(row.body) for row in db.execute(query)}
+    return {period: (body["status"], body["code"]) for period, body in found.items()}

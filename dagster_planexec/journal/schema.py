@@ -124,8 +124,69 @@ arrivals = sa.Table(
     sa.Column("period", sa.String(20), nullable=False),
     sa.Column("size", sa.BigInteger, nullable=False),
     sa.Column("first_seen", sa.String(40), nullable=False),
+    # The newest run key under which it was asked for.
     sa.Column("requested", sa.String(200)),
 )
+
+# What lies in the drop now. Tables of their own, so that a journal from before them needs no other column.
+drop = sa.Table(
+    "planexec_drop",
+    metadata,
+    sa.Column("task", sa.String(200), primary_key=True),
+    sa.Column("bucket", sa.String(200), primary_key=True),
+    sa.Column("object_key", sa.String(1024), primary_key=True),
+    sa.Column("period", sa.String(20), primary_key=True),
+    sa.Column("version", sa.String(300), nullable=False),
+    sa.Column("changed_at", sa.String(40), nullable=False),
+    sa.Column("requested", sa.String(200)),
+    sa.Index("planexec_drop_period", "task", "period"),
+)
+
+superseded = sa.Table(
+    "planexec_superseded_arrivals",
+    metadata,
+    sa.Column("task", sa.String(200), primary_key=True),
+    sa.Column("bucket", sa.String(200), primary_key=True),
+    sa.Column("object_key", sa.String(1024), primary_key=True),
+    sa.Column("version", sa.String(300), primary_key=True),
+    sa.Column("superseded_by", sa.String(300), nullable=False),
+)
+
+requests = sa.Table(
+    "planexec_run_requests",
+    metadata,
+    sa.Column("seq", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("task", sa.String(200), nullable=False),
+    sa.Column("period", sa.String(20), nullable=False),
+    sa.Column("run_key", sa.String(200), nullable=False),
+    sa.Column("set_digest", sa.String(64), nullable=False),
+    sa.Column("objects", sa.Integer, nullable=False),
+    sa.Column("asked_at", sa.String(40), nullable=False),
+    # When a run of that key was found. Until then the request may never have reached anyone.
+    sa.Column("started_at", sa.String(40)),
+    sa.UniqueConstraint("task", "run_key"),
+)
+
+
+def _variable(name: str) -> str:
+    return f"PLANEXEC_JOURNAL_{name.upper()}"
+
+
+def _home() -> str | None:
+    return os.environ.get("PLANEXEC_HOME") or os.environ.get("DAGSTER_HOME")
+
+
+def _file_in(home: str) -> Path:
+    return Path(home).resolve() / "journal.sqlite"
+
+
+def journal_is_there(name: str) -> bool:
+    """Whether a journal of that name has been made. Makes nothing; a database that is no file counts as there."""
+    if url := os.environ.get(_variable(name)):
+        database = sa.make_url(url)
+        return database.drivername.partition("+")[0] != "sqlite" or Path(database.database or "").is_file()
+    home = _home()
+    return bool(home) and _file_in(str(home)).is_file()
 
 
 def journal_url(name: str) -> str:
@@ -137,10 +198,10 @@ def journal_url(name: str) -> str:
     Raises:
         PlanexecError: HOME_UNWRITABLE if nothing names the journal, or its folder cannot be written.
     """
-    variable = f"PLANEXEC_JOURNAL_{name.upper()}"
+    variable = _variable(name)
     if url := os.environ.get(variable):
         return url
-    home = os.environ.get("PLANEXEC_HOME") or os.environ.get("DAGSTER_HOME")
+    home = _home()
     if name != "default" or not home:
         raise PlanexecError(
             "HOME_UNWRITABLE",
@@ -148,7 +209,7 @@ def journal_url(name: str) -> str:
             hint=f"set {variable} to a database URL"
             + (", or PLANEXEC_HOME or DAGSTER_HOME to a folder" if name == "default" else ""),
         )
-    path = Path(home).resolve() / "journal.sqlite"
+    path = _file_in(home)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if not os.access(path if path.exists() else path.parent, os.W_OK):

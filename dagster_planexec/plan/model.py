@@ -15,8 +15,8 @@ Json: TypeAlias = "str | int | bool | list[Json] | dict[str, Json] | None"
 
 MAX_PLAN_BYTES = 1_000_000
 """A plan is a few kB; more than this is not read at all."""
-
-
+MAX_STEPS = 5_000
+"""Steps of any plan at most; a task allows far fewer."""
 MAX_DEPTH = 32
 """Levels of nesting of an argument. Real ones have three; digests and references recurse, hence a bound."""
 _MAX_INTEGER = 2**63
@@ -81,7 +81,7 @@ class Step(_Closed):
     tool: str = Field(max_length=200)
     args: Args = Field(default_factory=dict)
     """Literals, references `{"ref": "<step>.<field>"}`, or in pinned plans parameters `{"param": "<name>"}`."""
-    depends_on: tuple[str, ...] = Field(default=(), strict=False, max_length=5_000)
+    depends_on: tuple[str, ...] = Field(default=(), strict=False, max_length=MAX_STEPS)
     claims: tuple[Claim, ...] = Field(default=(), strict=False, max_length=100)
     rationale: str = Field(default="", max_length=2000)
 
@@ -93,7 +93,7 @@ class Plan(_Closed):
     period: str = Field(max_length=40)
     intent: str = Field(default="", max_length=4000)
     expects: tuple[Expectation, ...] = Field(default=(), strict=False, max_length=200)
-    steps: tuple[Step, ...] = Field(strict=False, max_length=5_000)
+    steps: tuple[Step, ...] = Field(strict=False, max_length=MAX_STEPS)
 
     def step(self, step_id: str) -> Step:
         """The first step of that id.

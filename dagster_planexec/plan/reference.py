@@ -32,20 +32,28 @@ def as_reference(value: Any, path: str = "") -> Reference | None:  # noqa: ANN40
 
 
 def references(step: Step) -> Iterator[Reference]:
-    """Every reference anywhere in a step's arguments, in the order of the text."""
-    for path, value in walk(step.args):
-        found = as_reference(value, path)
-        if found is not None:
-            yield found
+    """Every reference anywhere in a step's arguments, in the order of the text.
+
+    The arguments as a whole are none, whatever they are called: `{"ref": "main"}` gives an argument named `ref`.
+    """
+    for name, argument in step.args.items():
+        for path, value in walk(argument, name):
+            found = as_reference(value, path)
+            if found is not None:
+                yield found
 
 
-def resolve(value: Any, look_up: Callable[[Reference], Any]) -> Any:  # noqa: ANN401 - plan arguments are any JSON
-    """The value with every reference replaced by what `look_up` answers."""
+def resolve(args: Mapping[str, Any], look_up: Callable[[Reference], Any]) -> dict[str, Any]:
+    """The arguments of a step with every reference inside them replaced by what `look_up` answers."""
+    return {name: _resolved(value, look_up) for name, value in args.items()}
+
+
+def _resolved(value: Any, look_up: Callable[[Reference], Any]) -> Any:  # noqa: ANN401 - plan arguments are any JSON
     found = as_reference(value)
     if found is not None:
         return look_up(found)
     if isinstance(value, Mapping):
-        return {key: resolve(child, look_up) for key, child in value.items()}
+        return {key: _resolved(child, look_up) for key, child in value.items()}
     if isinstance(value, list | tuple):
-        return [resolve(child, look_up) for child in value]
+        return [_resolved(child, look_up) for child in value]
     return value

@@ -37,6 +37,10 @@ class DuckDbCredits(CreditApi):
         self._clock = clock
         self._deadline_s = deadline_s
 
+    def looking(self) -> DuckDbCredits:
+        """The same table, through the warehouse's own mode for reading only."""
+        return DuckDbCredits(self._warehouse.looking(), self._clock, deadline_s=self._deadline_s)
+
     def issued(self, scope: str, period: str) -> Mapping[str, Decimal]:
         """Line key to amount; nothing while the table is not there."""
         with self._warehouse.session(deadline_s=self._deadline_s) as session:

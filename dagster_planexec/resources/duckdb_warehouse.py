@@ -25,6 +25,10 @@ _LOCK_DOWN = (
 )
 _HOLDER = re.compile(r"Conflicting lock is held in (?P<program>.{1,300}?) \(PID (?P<pid>\d+)\)", re.DOTALL)
 _RETRY_S = 0.1
+_LOOK_WAIT_S = 3.0
+"""A look asks for every table by itself; each of them may wait this long for whoever writes."""
+_How = tuple[str | None, bool]
+"""Memory limit, and whether it is for reading only."""
 
 # Two connections to one file share one database instance in a process, and with it the lock-down: a loader that needs
 # files would find them forbidden by a session. So they take turns. Keyed by resolved path, kept for the process.
@@ -45,7 +49,7 @@ class _Turn:
         self._guard = threading.Lock()
         self._blocks = 0
         self._open: duckdb.DuckDBPyConnection | None = None
-        self._memory_limit: str | None = None
+        self._how: _How = (None, False)
 
     def enter_block(self) -> None:
         """From now on, sessions leave the database open."""
@@ -72,15 +76,15 @@ class _Turn:
                 self.thread = None
                 self.lock.release()
 
-    def opened(self, memory_limit: str | None) -> duckdb.DuckDBPyConnection | None:
+    def opened(self, how: _How) -> duckdb.DuckDBPyConnection | None:
         """What is open already, if it was opened alike. For whoever has the turn, as the two below."""
-        if self._open is not None and self._memory_limit != memory_limit:
+        if self._open is not None and self._how != how:
             self.close()
         return self._open
 
-    def keep(self, database: duckdb.DuckDBPyConnection, memory_limit: str | None) -> duckdb.DuckDBPyConnection:
+    def keep(self, database: duckdb.DuckDBPyConnection, how: _How) -> duckdb.DuckDBPyConnection:
         """Leave it open until the turn or the block ends."""
-        self._open, self._memory_limit = database, memory_limit
+        self._open, self._how = database, how
         return database
 
     def close(self) -> None:
@@ -97,22 +101,32 @@ class DuckDbWarehouse(Warehouse):
         path: The file; it and its folder are made if they are not there.
         wait_s: How long to wait for a file that another process or another thread holds.
         memory_limit: A DuckDB size such as `512MB`; None for DuckDB's own choice.
+        read_only: Nothing is made and nothing can be written; a file that is not there is TABLE_GONE.
     """
 
     dialect = "duckdb"
 
-    def __init__(self, path: Path, *, wait_s: float = 30.0, memory_limit: str | None = None) -> None:
+    def __init__(
+        self, path: Path, *, wait_s: float = 30.0, memory_limit: str | None = None, read_only: bool = False
+    ) -> None:
         self.path = path
         self.name = path.stem
         self.wait_s = wait_s
         self.memory_limit = memory_limit
+        self.read_only = read_only
+
+    def looking(self) -> DuckDbWarehouse:
+        """The file, opened for reading only."""
+        wait_s = min(self.wait_s, _LOOK_WAIT_S)
+        return DuckDbWarehouse(self.path, wait_s=wait_s, memory_limit=self.memory_limit, read_only=True)
 
     @contextmanager
     def session(self, *, deadline_s: float | None = None) -> Iterator[Session]:
         """A locked-down connection, closed at the end of the block."""
         until = self._until(deadline_s)
         with self._turn(until) as turn:
-            database = turn.opened(self.memory_limit) or turn.keep(self._locked_down(until), self.memory_limit)
+            how = (self.memory_limit, self.read_only)
+            database = turn.opened(how) or turn.keep(self._locked_down(until), how)
             try:
                 # A connection of its own, so that views and transactions end with the session.
                 with database.cursor() as connection, Deadline(connection, deadline_s) as deadline:
@@ -199,13 +213,10 @@ class DuckDbWarehouse(Warehouse):
         config: dict[str, str | bool | int | float | list[str]] = {}
         if self.memory_limit is not None:
             config["memory_limit"] = self.memory_limit
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise PortError("INTERNAL", f"the folder of warehouse {self.path.name} cannot be made: {error}") from error
+        self._make_room()
         while True:
             try:
-                return duckdb.connect(self.path, config=config)
+                return duckdb.connect(self.path, read_only=self.read_only, config=config)
             except duckdb.Error as error:
                 # DuckDB does not wait for another process; a short holder (a CLI look, a probe) is worth waiting for.
                 held = _HOLDER.search(str(error))
@@ -214,6 +225,16 @@ class DuckDbWarehouse(Warehouse):
                 if time.monotonic() + _RETRY_S >= until:
                     raise self._held(held) from error
                 time.sleep(_RETRY_S)
+
+    def _make_room(self) -> None:
+        if self.read_only:
+            if not self.path.is_file():
+                raise PortError("TABLE_GONE", f"there is no warehouse file {self.path.name}")
+            return
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise PortError("INTERNAL", f"the folder of warehouse {self.path.name} cannot be made: {error}") from error
 
     def _held(self, held: re.Match[str] | None) -> PortError:
         if held is None:

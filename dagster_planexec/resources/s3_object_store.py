@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
@@ -20,12 +20,12 @@ from dagster_aws.s3 import S3Resource
 from pydantic import Field
 
 from dagster_planexec.errors import PortError
-from dagster_planexec.resources.s3_errors import FOREIGN, code_of, port_error, status_of, translated
+from dagster_planexec.resources.s3_errors import FOREIGN, HINTS, code_of, port_error, status_of, translated
 from dagster_planexec.world.ports import ObjectFacts, ObjectStore, ObjectStream
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
-    from mypy_boto3_s3.type_defs import GetObjectOutputTypeDef, HeadObjectOutputTypeDef
+    from mypy_boto3_s3.type_defs import GetObjectOutputTypeDef, HeadObjectOutputTypeDef, ObjectVersionTypeDef
 
 _CHUNK = 1 << 18
 _VERSIONS_LOOKED_AT = 20
@@ -62,11 +62,23 @@ class S3ObjectStore(ObjectStore):
 
     def list(self, bucket: str, prefix: str) -> Iterator[ObjectFacts]:
         """Every object under a prefix. botocore has keys URL-encoded and decodes them: any key survives XML."""
+        return self.list_after(bucket, prefix, "")
+
+    def list_after(self, bucket: str, prefix: str, after: str) -> Iterator[ObjectFacts]:
+        """`list` from the first key behind `after` on; the store itself begins there."""
+        begin = {"StartAfter": after} if after else {}
         pages = self._client.get_paginator("list_objects_v2").paginate(
-            Bucket=bucket, Prefix=prefix, PaginationConfig={"PageSize": self._page_size}
+            Bucket=bucket,
+            Prefix=prefix,
+            PaginationConfig={"PageSize": self._page_size},
+            **begin,  # type: ignore[arg-type]
         )
-        with translated(self._doing("LIST", bucket, f"{prefix}*")):
+        doing = self._doing("LIST", bucket, f"{prefix}*")
+        with translated(doing):
             for page in pages:
+                if "IsTruncated" not in page:
+                    # As of a proxy that asks for a login: botocore reads any XML as a listing of nothing.
+                    raise PortError("UNAVAILABLE", f"{doing}: the answer is no listing", hint=HINTS["UNAVAILABLE"])
                 for found in page.get("Contents", ()):
                     yield ObjectFacts(
                         bucket, found["Key"], found["Size"], found["ETag"].strip('"'), found["LastModified"]
@@ -94,13 +106,25 @@ class S3ObjectStore(ObjectStore):
 
     def older_version(self, bucket: str, key: str) -> str | None:
         """The newest version below a delete marker. None if there is none, or if asking is not permitted."""
+        return next((str(found["VersionId"]) for found in self._history(bucket, key)), None)
+
+    def versions(self, bucket: str, key: str) -> tuple[ObjectFacts, ...]:
+        """The newest versions. None in a bucket that keeps none: there the one that lies there has the id `null`."""
+        found = self._history(bucket, key)
+        if not found or found[0]["VersionId"] == "null":
+            return ()
+        return tuple(
+            ObjectFacts(bucket, key, v["Size"], v["ETag"].strip('"'), v["LastModified"], v["VersionId"]) for v in found
+        )
+
+    def _history(self, bucket: str, key: str) -> Sequence[ObjectVersionTypeDef]:
         try:
             found = self._client.list_object_versions(Bucket=bucket, Prefix=key, MaxKeys=_VERSIONS_LOOKED_AT)
         except FOREIGN:
-            return None  # it only helps a person; the absence itself has been reported
+            return ()  # it only helps a person, and asking may not be permitted
         # Versions come newest first, and a key comes before the keys it is a prefix of. One from before
         # versioning was turned on has the id `null`, and can be restored by it.
-        return next((v["VersionId"] for v in found.get("Versions", ()) if v["Key"] == key), None)
+        return [version for version in found.get("Versions", ()) if version["Key"] == key]
 
     def _require_bucket(self, bucket: str) -> None:
         doing = self._doing("HEAD", bucket)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -57,7 +57,11 @@ class ObjectStore(ABC):
 
     @abstractmethod
     def list(self, bucket: str, prefix: str) -> Iterator[ObjectFacts]:
-        """Every object under a prefix, in key order, page by page. Raises as `head`."""
+        """Every object under a prefix, in the order of the keys' bytes, page by page. Raises as `head`."""
+
+    def list_after(self, bucket: str, prefix: str, after: str) -> Iterator[ObjectFacts]:
+        """`list` from the first key behind `after` on. A store that cannot begin there lists what is before as well."""
+        return (facts for facts in self.list(bucket, prefix) if facts.key > after)
 
     @abstractmethod
     def open(self, bucket: str, key: str, *, if_match: str | None = None) -> ObjectStream:
@@ -73,6 +77,13 @@ class ObjectStore(ABC):
         Never raises: it only helps a person to restore what is gone, and a store may forbid the question.
         """
         return None
+
+    def versions(self, bucket: str, key: str) -> tuple[ObjectFacts, ...]:  # noqa: ARG002 - for stores that keep versions
+        """The newest versions of an object, newest first, without delete markers; none where no versions are kept.
+
+        Never raises, as `older_version`.
+        """
+        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +171,10 @@ class Warehouse(ABC):
         """
         return nullcontext()
 
+    def looking(self) -> Warehouse:
+        """The same warehouse for looks that must change nothing; itself, if it knows no such mode."""
+        return self
+
     @abstractmethod
     def ingest(self, request: TextIngest, *, deadline_s: float | None = None) -> IngestReport:
         """Load a delimited text file by its declared contract: read as text, convert in SQL, keep every reject.
@@ -192,6 +207,10 @@ class CreditApi(ABC):
     @abstractmethod
     def issued(self, scope: str, period: str) -> Mapping[str, Decimal]:
         """What this scope and period hold already: line key to amount."""
+
+    def looking(self) -> CreditApi:
+        """The same system for looks that must change nothing; itself, if it knows no such mode."""
+        return self
 
     @abstractmethod
     def issue(self, scope: str, period: str, lines: Sequence[CreditLine], currency: str) -> IssueReport:
@@ -244,3 +263,7 @@ class Ports:
     credits: CreditApi
     clock: Clock
     roots: Roots
+
+    def looking(self) -> Ports:
+        """The same ports for looks that must change nothing, not even by making a file that is not there."""
+        return replace(self, warehouse=self.warehouse.looking(), credits=self.credits.looking())

@@ -12,9 +12,11 @@ from dagster import AssetCheckSeverity
 
 from assets.vendor_reconciliation.task import TASK
 from dagster_planexec.compiler.events import evaluations, follow
-from dagster_planexec.compiler.markup import escaped, shown
+from dagster_planexec.compiler.markup import escaped
 from dagster_planexec.contract.verdict import Side, Verdict
 from dagster_planexec.execute.work import StepReport
+from dagster_planexec.journal.told.line import shown
+from dagster_planexec.journal.told.sentence import sentence_of
 from dagster_planexec.recovery.decision import Hold, Proceed, Retry, Stop
 from dagster_planexec.world.observation import Source
 from dagster_planexec.world.subject import Subject
@@ -72,8 +74,9 @@ def test_several_verdicts_of_one_check_are_one_evaluation_and_the_worst_counts()
                          decision=Stop("lost rows"))  # fmt: skip
 
     assert (found.passed, found.severity, found.blocking) == (False, AssetCheckSeverity.ERROR, True)
+    sentence = sentence_of(verdict("failed", observed=0, text="lost rows"), step="load_staging")
     assert (found.description, found.metadata["status"].value, found.metadata["observed"].value) == (
-        "lost rows", "failed", "0",
+        escaped(sentence, 600), "failed", "0",
     )  # fmt: skip
     assert [row.data["verdict"] for row in found.metadata["verdicts"].records] == ["passed", "failed", "passed"]
 
@@ -134,13 +137,13 @@ def test_retry_is_a_request_with_its_pause():
 
 
 def test_stop_is_a_failure_that_is_not_retried_and_says_both_sides():
-    """One sentence, and the rest as metadata."""
+    """The decision's sentence as it is, and the rest as metadata."""
     with pytest.raises(dg.Failure) as failed:
         followed(report(verdict("failed"), decision=Stop("rows differ"), state="failed", code="ROWCOUNT_MISMATCH"))
 
     assert failed.value.allow_retries is False
-    assert failed.value.description == ("ROWCOUNT_MISMATCH at step load_staging of vendor_reconciliation: rows differ")
-    assert {"code", "hint", "step", "expected", "observed"} <= set(failed.value.metadata)
+    assert failed.value.description == "rows differ"
+    assert {"task", "code", "hint", "step", "expected", "observed"} <= set(failed.value.metadata)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +170,7 @@ def test_text_is_bounded_and_says_how_long_it_was():
 
 
 def test_values_are_shown_as_one_line():
-    """Nested facts as JSON, decimals in full."""
+    """Nested facts as JSON, decimals in full, names in one order: before the journal and after it the text is one."""
     assert shown({"count": 2, "amount": Decimal("10.00"), "keys": ("a", "b")}) == (
-        '{"count": 2, "amount": "10.00", "keys": ["a", "b"]}'
+        '{"amount": "10.00", "count": 2, "keys": ["a", "b"]}'
     )

@@ -8,6 +8,7 @@ import dagster as dg
 import pytest
 
 from tests.support.flagship import endpoint, materialise, seeded, world_of  # noqa: F401 - fixtures
+from tests.support.s3 import s3, s3_server  # noqa: F401 - fixtures
 
 
 @pytest.fixture(scope="module")

@@ -132,7 +132,7 @@ def test_failure_sensor_hears_the_task_run_and_not_the_plan_run(dev, months):
     ticks = """query($s: SensorSelector!) { sensorOrError(sensorSelector: $s) { ... on Sensor {
       sensorState { ticks(limit: 50) { status skipReason runIds error { message } } } } } }"""
     selector = {**LOCATION, "sensorName": "planexec__failures"}
-    text = f"{TASK} {STOPPED}: stopped with EMPTY_EXTRACT at step load_staging"
+    text = f"{TASK} {STOPPED}: EMPTY_EXTRACT: extract_has_rows failed at load_staging"
     heard = _until(lambda: dev.log.read_text().count(text))
 
     assert heard

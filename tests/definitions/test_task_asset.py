@@ -150,7 +150,7 @@ def test_stopped_month_fails_both_runs_and_names_the_step(stopped):
     sentence, metadata = stopped.failure(stopped.task_run)
 
     assert (stopped.task_run.status, stopped.plan_run.status) == (dg.DagsterRunStatus.FAILURE,) * 2
-    assert sentence.startswith(f"stopped with OBJECT_GONE at step fetch_export of {TASK} {SMALL}: ")
+    assert sentence.startswith("OBJECT_GONE: object_exists failed at fetch_export: expected etag ")
     assert (metadata["code"], metadata["step"]) == ("OBJECT_GONE", "fetch_export")
     assert metadata["plan_run"] == stopped.plan_run.run_id
     assert metadata["next"] == f"planexec run {TASK} --partition {PARTITION}"
@@ -167,6 +167,7 @@ def test_stopped_gate_failed_for_the_partition_with_both_sides(stopped):
     assert shut.metadata["expected_from"].value != shut.metadata["observed_from"].value
     behind = checks["recon_report", "report_matches_result"]
     assert (behind.passed, behind.severity, behind.description) == (False, AssetCheckSeverity.WARN, "not reached")
+    assert behind.metadata["because"].value == stopped.failure(stopped.task_run)[0]
 
 
 def test_stopped_month_materialises_nothing_and_starts_no_later_step(stopped):
@@ -210,7 +211,7 @@ def test_rejected_month_shows_the_plan_and_starts_no_plan_run(rejected):
 
     assert rejected.plan_run is None
     assert card["may_run"].value == "no: EMPTY_EXTRACT"
-    assert sentence.startswith("rejected with EMPTY_EXTRACT")
+    assert sentence.startswith("EMPTY_EXTRACT: object_is_non_empty failed before the run: expected ")
     assert metadata["code"] == "EMPTY_EXTRACT"
 
 
@@ -219,7 +220,7 @@ def test_task_run_shows_how_all_periods_stand(stopped):
     seen = stopped.overview(stopped.task_run).metadata
 
     assert f"| {SMALL} | stopped (OBJECT_GONE) |" in seen["months"].value
-    assert (seen["settled"].value, seen["not_settled"].value) == (0, 1)
+    assert (seen["settled"].value, seen["stopped"].value) == (0, 1)
 
 
 def test_second_run_reuses_and_issues_nothing_twice(month):

@@ -44,7 +44,7 @@ def test_the_refusal_is_what_is_printed(refusal: str):
     assert shown.splitlines()[0] == refusal.splitlines()[0].rstrip()
     assert hint is not None
     assert hint[0] in refusal
-    assert "STOPPED OBJECT_GONE object_exists: claim `object_exists` broken: expected etag 435c2cd0" in refusal
+    assert "STOPPED OBJECT_GONE: object_exists failed at fetch_export: expected etag 435c2cd0" in refusal
 
 
 def test_the_figures_of_march_are_the_truth():

@@ -23,7 +23,10 @@ def period_may_have_effects(scope: StepScope, phase: Phase) -> tuple[BoundCheck,
         why = f"{scope.period} is before {first}, from which effects count"
     elif scope.backfill is not None:
         # Whoever selects a year of partitions wants reports; a year of payments is not asked for by the same click.
-        why, clause = f"{scope.period} is part of backfill {scope.backfill}", Source(Subject("backfill", scope.backfill), "run tag")
+        why, clause = (
+            f"{scope.period} is part of backfill {scope.backfill}",
+            Source(Subject("backfill", scope.backfill), "run tag"),
+        )
     else:
         reason = f"effects count from {first}, {scope.period} is not before it, and it was asked for by itself"
         return (NotApplicable(NAME, phase, reason, clause),)

@@ -27,7 +27,9 @@ class Shape:
     inner: tuple[Shape, ...] = ()
     """The item of a list or map, or the options of a union."""
     fields: tuple[tuple[str, Shape], ...] = ()
-    """The fields of a model."""
+    """The fields of a model, by the names that arguments have."""
+    is_open: bool = False
+    """Of a model: whether it takes other fields too."""
 
     def __str__(self) -> str:
         """`table`, `list of landed`, `str or null`: what findings show."""
@@ -39,7 +41,7 @@ class Shape:
 
     def field(self, name: str) -> Shape | None:
         """The field of a model; None if it has none of that name."""
-        return next((shape for known, shape in self.fields if known == name), None)
+        return next((shape for known, shape in self.fields if known == name), ANY if self.is_open else None)
 
     @property
     def single_kind(self) -> str | None:
@@ -60,8 +62,8 @@ ANY = Shape("any")
 @cache
 def shape_of_model(model: type[BaseModel]) -> Shape:
     """The shape of a model with all its fields. Cached: a model's fields never change."""
-    fields = [(name, _shape(info.annotation, info.metadata)) for name, info in model.model_fields.items()]
-    return Shape(model.__name__, fields=tuple(fields))
+    fields = [(info.alias or name, _shape(info.annotation, info.metadata)) for name, info in model.model_fields.items()]
+    return Shape(model.__name__, fields=tuple(fields), is_open=model.model_config.get("extra") == "allow")
 
 
 def shape_at(shape: Shape, segments: Sequence[Segment]) -> Shape | None:

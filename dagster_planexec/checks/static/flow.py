@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from dagster_planexec.checks.static.arg_shape import ANY, Shape, accepts, shape_at, shape_of_model
-from dagster_planexec.checks.static.proposal import Proposal, StepView
+from dagster_planexec.checks.static.proposal import Proposal
+from dagster_planexec.checks.static.structure import StepView
 from dagster_planexec.contract.task import Deliverable, NamedInput
 from dagster_planexec.plan.reference import Reference, as_reference
 
@@ -66,12 +67,10 @@ def finals_of(proposal: Proposal, name: str) -> frozenset[str]:
 def rewriter(proposal: Proposal, view: StepView) -> StepView | None:
     """A step that writes by reference what this one wrote, and not before it."""
     written = proposal.target(view)
-    for other in proposal.steps if written is not None else ():
-        target = proposal.target(other) if other is not view else None
-        if target is None or written is None or not target.by_reference:
+    for other, target in proposal.writers[written.kind, written.name] if written is not None else ():
+        if other is view or not target.by_reference:
             continue  # a second literal is write-conflict's matter
-        same = (target.kind, target.name) == (written.kind, written.name)
-        if same and not proposal.ancestry.precedes(other.id, view.id):
+        if not proposal.ancestry.precedes(other.id, view.id):
             return other
     return None
 

@@ -7,74 +7,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
-from dagster_planexec.checks.static.arg_shape import ANY, Segment, Shape, sample, shape_at, shape_of_model
+from dagster_planexec.checks.static.arg_shape import shape_at, shape_of_model
+from dagster_planexec.checks.static.structure import StepView, Structure
 from dagster_planexec.contract.task import Task
-from dagster_planexec.contract.tool import ToolContract, ToolRegistry
+from dagster_planexec.contract.tool import ToolRegistry
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.plan.graph import Ancestry, cycles, graph_of, topological_order
-from dagster_planexec.plan.model import Plan, Step
-from dagster_planexec.plan.reference import Reference, as_reference
+from dagster_planexec.plan.model import Plan
+from dagster_planexec.plan.reference import as_reference
 from dagster_planexec.world.period import Period
 
 if TYPE_CHECKING:
     from dagster_planexec.checks.sql_lint import SqlProblem
-
-Segments = tuple[Segment, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Use:
-    """A reference in a step's arguments, and what is taken there."""
-
-    reference: Reference
-    taker: Shape | None
-    """None if the tool has no such argument, or is unknown."""
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A literal string in a step's arguments, and what is taken there."""
-
-    value: str
-    path: str
-    argument: str
-    """The top-level argument it is part of."""
-    taker: Shape | None
-
-
-@dataclass(frozen=True, slots=True)
-class ArgumentError:
-    """One reason why the tool would not take the arguments."""
-
-    type: str
-    """pydantic's name of it: `missing`, `extra_forbidden`, `string_type`, ..."""
-    path: str
-    message: str
-    seen: Any
-
-
-@dataclass(frozen=True, slots=True)
-class StepView:
-    """A step with its contract and what stands in its arguments."""
-
-    index: int
-    step: Step
-    contract: ToolContract | None
-    uses: tuple[Use, ...]
-    texts: tuple[Text, ...]
-    errors: tuple[ArgumentError, ...]
-
-    @property
-    def id(self) -> str:
-        """The step's id."""
-        return self.step.id
-
-    @property
-    def is_irreversible(self) -> bool:
-        """Whether its tool cannot be undone."""
-        return self.contract is not None and self.contract.effect == "irreversible"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +30,7 @@ class Target:
     by_reference: bool
 
 
-class Proposal:
+class Proposal(Structure):
     """Everything a rule may look at. Nothing here observes the world."""
 
     def __init__(
@@ -99,15 +43,10 @@ class Proposal:
         known_checks: Collection[str] = (),
         period: Period | None = None,
     ) -> None:
-        self.plan = plan
+        super().__init__(plan, registry)
         self.task = task
-        self.registry = registry
         self.sql_texts = sql_texts
         self.expected_period = period
-        self.steps = tuple(_view(index, step, registry) for index, step in enumerate(plan.steps))
-        self.by_id: dict[str, StepView] = {}
-        for view in self.steps:
-            self.by_id.setdefault(view.id, view)
         contracts = [registry[name].contract for name in registry]
         self.known_checks = frozenset(known_checks).union(
             *(contract.preconditions + contract.postconditions for contract in contracts),
@@ -130,24 +69,6 @@ class Proposal:
             return None
 
     @cached_property
-    def needs(self) -> dict[str, tuple[str, ...]]:
-        """What each step needs, by dependency or reference, but for itself."""
-        # The same as `plan.graph.edges`, from references that were read once already.
-        return graph_of(
-            (v.id, {*v.step.depends_on, *(use.reference.step for use in v.uses)} - {v.id}) for v in self.steps
-        )
-
-    @cached_property
-    def ancestry(self) -> Ancestry:
-        """Who precedes whom by dependencies and references."""
-        return Ancestry(self.needs)
-
-    @cached_property
-    def declared_ancestry(self) -> Ancestry:
-        """Who precedes whom by `depends_on` alone."""
-        return Ancestry(graph_of((view.id, view.step.depends_on) for view in self.steps))
-
-    @cached_property
     def data_ancestry(self) -> Ancestry:
         """Who precedes whom by references alone."""
         return Ancestry(graph_of((view.id, [use.reference.step for use in view.uses]) for view in self.steps))
@@ -166,6 +87,16 @@ class Proposal:
     def makers(self, tools: Collection[str]) -> tuple[StepView, ...]:
         """The steps of these tools."""
         return tuple(view for view in self.steps if view.step.tool in tools)
+
+    @cached_property
+    def writers(self) -> dict[tuple[str, str], list[tuple[StepView, Target]]]:
+        """Kind and name of everything the plan writes, to the steps that write it, in the order of the plan."""
+        found: dict[tuple[str, str], list[tuple[StepView, Target]]] = {}
+        for view in self.steps:
+            target = self.target(view)
+            if target is not None:
+                found.setdefault((target.kind, target.name), []).append((view, target))
+        return found
 
     def target(self, view: StepView) -> Target | None:
         """What a step writes, its reference followed to the step that names it; None if nothing can be told."""
@@ -189,13 +120,6 @@ class Proposal:
             self._targets[passed.index] = named
         literal = isinstance(_written(view)[1], str)
         return Target(*named, by_reference=not literal) if named is not None else None
-
-    def given(self, reference: Reference) -> Shape | None:
-        """What the referenced result field gives; None if step, tool or field is unknown."""
-        source = self.by_id.get(reference.step)
-        if source is None or source.contract is None:
-            return None
-        return shape_at(shape_of_model(source.contract.result), tuple(reference.field.split(".")))
 
     def file_contracts(self, view: StepView) -> tuple[str, ...]:
         """Names of the task's file contracts a step is about: its own argument, or those it gets data from."""
@@ -248,67 +172,3 @@ def _lint(text: str, inputs: frozenset[str], keys: Collection[tuple[str, ...]]) 
         return lint_sql(text, inputs=inputs, keys=keys)
     except Exception as error:  # noqa: BLE001 - a query the parser chokes on is refused, whatever it raised
         return (SqlProblem("unparsable-sql", f"the parser raised {type(error).__name__}: {str(error)[:100]}"),)
-
-
-def _view(index: int, step: Step, registry: ToolRegistry) -> StepView:
-    tool = registry.get(step.tool)
-    contract = tool.contract if tool is not None else None
-    shape = shape_of_model(contract.args) if contract is not None else None
-    uses: list[Use] = []
-    texts: list[Text] = []
-    places: dict[Segments, Any] = {}
-
-    def read(value: Any, segments: Segments, path: str) -> Any:  # noqa: ANN401 - any JSON
-        """The value with samples in place of references; notes what it meets. The model bounds the depth."""
-        if isinstance(value, str):
-            texts.append(Text(value, path, str(segments[0]), shape_at(shape, segments) if shape else None))
-            return value
-        if isinstance(value, dict):
-            found = as_reference(value, path) if segments else None
-            if found is None:
-                return {k: read(v, (*segments, k), f"{path}.{k}" if path else k) for k, v in value.items()}
-            taker = shape_at(shape, segments) if shape else None
-            uses.append(Use(found, taker))
-            places[segments] = value
-            return sample(taker or ANY)
-        if isinstance(value, list | tuple):
-            return [read(child, (*segments, at), f"{path}[{at}]") for at, child in enumerate(value)]
-        return value
-
-    filled = read(step.args, (), "")
-    errors = _errors(contract, filled, places) if contract is not None else ()
-    return StepView(index, step, contract, tuple(uses), tuple(texts), errors)
-
-
-def _errors(
-    contract: ToolContract, args: Mapping[str, Any], places: Mapping[Segments, Any]
-) -> tuple[ArgumentError, ...]:
-    try:
-        contract.args.model_validate(args)
-    except ValidationError as error:
-        out = []
-        for item in error.errors(include_url=False, include_context=False):
-            where, seen = item["loc"], item.get("input")
-            if item["type"] == "extra_forbidden":
-                seen = places.get(where, seen)
-            elif (places and not where) or any(_leads_to(place, where) for place in places):
-                continue  # about the sample that stands for a reference; ref-type-mismatch judges the reference
-            out.append(ArgumentError(item["type"], _path(where), item["msg"], seen))
-        return tuple(out)
-    except Exception as error:  # noqa: BLE001 - a tool's own validator may raise anything on hostile arguments
-        text = f"the arguments cannot be validated: {type(error).__name__}: {str(error)[:100]}"
-        return (ArgumentError("validator", "", text, None),)
-    return ()
-
-
-def _leads_to(place: Segments, where: tuple[Segment, ...]) -> bool:
-    """Whether an error's location lies at or below a place; pydantic puts names of union members in between."""
-    rest = iter(where)
-    return all(segment in rest for segment in place)
-
-
-def _path(where: tuple[Segment, ...]) -> str:
-    out = ""
-    for part in where[:12]:
-        out += f"[{part}]" if isinstance(part, int) else f".{part}" if out else part
-    return out

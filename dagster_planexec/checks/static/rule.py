@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol, TypeVar
 
-if TYPE_CHECKING:
-    from dagster_planexec.checks.static.proposal import Proposal
-
+Subject = TypeVar("Subject")
+_Read_contra = TypeVar("_Read_contra", contravariant=True)
 Severity = Literal["error", "warning"]
 
 MAX_FINDINGS = 100
@@ -34,27 +33,31 @@ class StaticFinding:
     seen: str | None
     hint: str | None
     severity: Severity = "error"
+    arg: str | None = None
+    """The top-level argument it is about, exactly; for programs, `field` is for people."""
+    ref: str | None = None
+    """The id of the step that is referred to or depended on, exactly."""
 
     def __post_init__(self) -> None:
-        for name in ("step", "field", "expected", "seen", "hint"):
+        for name in ("step", "field", "expected", "seen", "hint", "arg", "ref"):
             text = getattr(self, name)
             if text is not None:
                 shown = shown_name(text) if name in {"step", "field"} else _printable(text)
                 object.__setattr__(self, name, shown)
 
 
-class Rule(Protocol):
+class Rule(Protocol[_Read_contra]):
     """One rule: a function in a file of its own name. Its docstring is what people and the planner are told."""
 
     __name__: str
 
-    def __call__(self, proposal: Proposal) -> Iterator[StaticFinding]:
-        """Everything in the proposal that breaks the rule, in the order of the plan."""
+    def __call__(self, subject: _Read_contra, /) -> Iterator[StaticFinding]:
+        """Everything in the subject that breaks the rule, in the order of the plan."""
 
 
-def findings_of(rule: Rule, proposal: Proposal) -> Iterator[StaticFinding]:
+def findings_of(rule: Rule[Subject], subject: Subject) -> Iterator[StaticFinding]:
     """A rule's findings, bounded; one more says so if there are too many."""
-    found = rule(proposal)
+    found = rule(subject)
     yield from islice(found, MAX_FINDINGS)
     if next(found, None) is not None:
         yield StaticFinding(
@@ -62,7 +65,7 @@ def findings_of(rule: Rule, proposal: Proposal) -> Iterator[StaticFinding]:
         )
 
 
-def code_of(rule: Rule) -> str:
+def code_of(rule: Rule[Subject]) -> str:
     """The rule's code: its name with dashes."""
     return rule.__name__.replace("_", "-")
 

@@ -25,7 +25,7 @@ from dagster_planexec.checks.static.policy.expectation_unknown import expectatio
 from dagster_planexec.checks.static.policy.irreversible_not_last import irreversible_not_last
 from dagster_planexec.checks.static.policy.irreversible_without_gate import irreversible_without_gate
 from dagster_planexec.checks.static.proposal import Proposal
-from dagster_planexec.checks.static.rule import Rule, StaticFinding, code_of, findings_of
+from dagster_planexec.checks.static.rule import MAX_FINDINGS, Rule, StaticFinding, code_of, findings_of
 from dagster_planexec.checks.static.scope.missing_deliverable import missing_deliverable
 from dagster_planexec.checks.static.scope.nondeterministic_query import nondeterministic_query
 from dagster_planexec.checks.static.scope.out_of_scope import out_of_scope
@@ -38,19 +38,21 @@ from dagster_planexec.checks.static.shape.over_planned import over_planned
 from dagster_planexec.checks.static.shape.too_many_steps import too_many_steps
 from dagster_planexec.checks.static.shape.unknown_tool import unknown_tool
 from dagster_planexec.checks.static.shape.vague_step import vague_step
+from dagster_planexec.checks.static.structure import OURS, Structure, Writing
 from dagster_planexec.contract.task import Task
 from dagster_planexec.contract.tool import ToolRegistry
+from dagster_planexec.plan.foreign.plans import ForeignPlan
 from dagster_planexec.plan.model import Plan
 from dagster_planexec.world.period import Period
 
-RULES: tuple[Rule, ...] = (
+NAMES: tuple[Rule[Structure], ...] = (
     # Names first: what follows is only as good as the names it is said with.
-    too_many_steps,  # a plan out of all measure is best told so first
     unknown_tool,
     bad_id,
     duplicate_id,
+)
+PARTS: tuple[Rule[Structure], ...] = (
     # Then whether each step stands by itself.
-    vague_step,  # before the types: prose is usually also of a wrong type
     missing_arg,
     unknown_arg,
     bad_arg_type,
@@ -61,6 +63,15 @@ RULES: tuple[Rule, ...] = (
     cycle,
     undeclared_ref_dependency,  # after cycle: adding a dependency must not close one
     ref_type_mismatch,
+)
+STRUCTURAL = (*NAMES, *PARTS)
+"""The rules that ask nothing of a task: they hold for plans that others wrote, too."""
+
+RULES: tuple[Rule[Proposal], ...] = (
+    too_many_steps,  # a plan out of all measure is best told so first
+    *NAMES,
+    vague_step,  # before the types: prose is usually also of a wrong type
+    *PARTS,
     # Then what the task opens to a plan and asks of it.
     out_of_scope,
     undeclared_input,
@@ -111,6 +122,34 @@ def static_check(
     return tuple(finding for rule in RULES for finding in findings_of(rule, proposal))
 
 
+def check_structure(plan: Plan, registry: ToolRegistry, *, writing: Writing = OURS) -> tuple[StaticFinding, ...]:
+    """What is wrong with a plan by itself and these tools, whatever it is for: the rules of `STRUCTURAL`.
+
+    Args:
+        plan: Any plan that `parse_plan` lets pass; no plan makes the check raise.
+        registry: The tools a step may use.
+        writing: How it was written, if it was imported.
+
+    Returns:
+        As `static_check`.
+    """
+    structure = Structure(plan, registry, writing=writing)
+    return tuple(finding for rule in STRUCTURAL for finding in findings_of(rule, structure))
+
+
+def check_foreign(foreign: ForeignPlan, registry: ToolRegistry) -> tuple[StaticFinding, ...]:
+    """What is wrong with a plan that others wrote, in their own words: its form, or else its structure.
+
+    Their form has every step that is referred to among `deps`; it is not enough that these lead to it.
+    """
+    if foreign.plan is None:
+        return tuple(
+            StaticFinding(BAD_PLAN, fault.step, fault.field, fault.expected, fault.seen, fault.hint)
+            for fault in foreign.faults[:MAX_FINDINGS]
+        )
+    return check_structure(foreign.plan, registry, writing=Writing(foreign.written, "deps", is_complete=True))
+
+
 def is_rejected(findings: Iterable[StaticFinding]) -> bool:
     """Whether a plan with these findings may not run: warnings alone reject nothing."""
     return any(finding.severity == "error" for finding in findings)
@@ -125,4 +164,8 @@ def message_of(code: str) -> str:
     return _MESSAGES[code]
 
 
-_MESSAGES = {code_of(rule): inspect.cleandoc(rule.__doc__ or "").splitlines()[0] for rule in RULES}
+BAD_PLAN = "bad-plan"
+"""Code of what has not even the form of a plan."""
+_MESSAGES = {code_of(rule): inspect.cleandoc(rule.__doc__ or "").splitlines()[0] for rule in RULES} | {
+    BAD_PLAN: "A plan that others wrote has the form in which it can be read."
+}

@@ -15,16 +15,19 @@ from rich.text import Text
 from dagster_planexec.checks.catalogue import BINDERS
 from dagster_planexec.checks.static.static_check import is_rejected, static_check
 from dagster_planexec.cli.document import of_task
-from dagster_planexec.cli.printing import paper, print_json, print_run
+from dagster_planexec.cli.home import remembered, unknown
+from dagster_planexec.cli.printing import STYLES, paper, print_cut, print_json, print_run
+from dagster_planexec.cli.verbs.tracing import print_trace
 from dagster_planexec.compiler.binding import work_of
 from dagster_planexec.contract.codes import meaning
-from dagster_planexec.definitions.partitions import just_closed
+from dagster_planexec.definitions.shown.months import COLUMNS, counts_of, months_of
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.admit import read_sql
 from dagster_planexec.journal.encoding import decode, plain
 from dagster_planexec.journal.journal import Attempt, Journal
 from dagster_planexec.journal.results import hold
 from dagster_planexec.journal.run_report import load_report, newest_report
+from dagster_planexec.journal.told.trace import known_attempt, trace_of_attempt
 from dagster_planexec.plan.digest import full_digest
 from dagster_planexec.plan.model import MAX_PLAN_BYTES, Plan, as_json, parse_plan, read_json
 from dagster_planexec.settle import Launcher, Settling, prepare
@@ -53,7 +56,7 @@ def propose(planned: PlannedTask, period: Period, *, show: bool) -> dict[str, An
     finally:
         work.journal.close()
     if show and prepared.checked is not None:
-        paper().print_json(json.dumps(as_json(prepared.checked.plan)))
+        print_cut(as_json(prepared.checked.plan))
     if prepared.may_run:
         return prepared.report.ended("succeeded", None, "the plan may run; nothing was run").as_json()
     return prepared.report.as_json()
@@ -113,27 +116,30 @@ def _read_plan(path: Path) -> Plan:
         raise PlanexecError("PLAN_REJECTED", f"the plan {path.name} cannot be read: {error.strerror}") from error
 
 
-def show(folder: ProjectFolder, reference: str, partition: str | None, *, as_json: bool) -> None:
+def show(folder: ProjectFolder, reference: str, partition: str | None, home: Path, *, as_json: bool) -> None:
     """Print what a reference stands for.
 
     Raises:
-        PlanexecError: INTERNAL if the journal knows nothing of that name.
+        PlanexecError: UNKNOWN_REFERENCE if the journal knows nothing of that name.
     """
-    journal = Journal()
-    try:
-        kind, value = _find(folder, journal, reference, partition)
-    finally:
-        journal.close()
+    with remembered() as journal:
+        if journal is None:
+            raise unknown(reference, home)
+        kind, value = _find(folder, journal, reference, partition, home)
+        attempt = known_attempt(journal, reference) if kind == "attempt" else None
+        trace = trace_of_attempt(journal, attempt) if attempt else None
     if as_json:
         print_json(value)
     elif kind == "run":
         print_run(value)
+    elif trace is not None:
+        print_trace(trace)
     else:
-        paper().print_json(json.dumps(value))
+        print_cut(value)
 
 
 def _find(
-    folder: ProjectFolder, journal: Journal, reference: str, partition: str | None
+    folder: ProjectFolder, journal: Journal, reference: str, partition: str | None, home: Path
 ) -> tuple[str, Mapping[str, Any]]:
     if reference in folder.tasks():
         period = folder.task(reference).binding.task.period(partition).text if partition else None
@@ -144,8 +150,7 @@ def _find(
         return "hold", {"id": held.id, "task": held.task, "period": held.period, "step": held.step, "code": held.code,
                         "state": held.state, "plan": held.plan_digest, "opened_at": held.opened_at,
                         **plain(decode(dict(held.facts)))}  # fmt: skip
-    if reference.startswith("att_"):
-        attempt = journal.attempt(reference)
+    if reference.startswith("att_") and (attempt := known_attempt(journal, reference)) is not None:
         events = [
             {"at": e.at, "kind": e.kind, "step": e.step, "run": e.run_id, **e.payload}
             for e in journal.events(attempt.id)
@@ -156,38 +161,24 @@ def _find(
     report = load_report(journal, reference)
     if report is not None:
         return "run", report
-    raise PlanexecError(
-        "INTERNAL", f"the journal knows nothing by the name {reference[:80]!r}",
-        hint="name a task, a task run, a plan's digest (8 digits or more), an attempt (att_...) or a hold (hold_...)",
-    )  # fmt: skip
+    raise unknown(reference, home)
 
 
 def status(planned: PlannedTask, *, as_json: bool) -> None:
-    """One line per period, from the first to the one just closed."""
+    """One line per period, from the first to the one just closed, and how many stand how."""
     task = planned.binding.task
-    journal = Journal(planned.binding.journal)
-    try:
-        newest = {attempt.period: attempt for attempt in journal.newest_attempts(task.name)}
-    finally:
-        journal.close()
-    last = just_closed(task, planned.binding.resources.ports().clock.now())
-    bound = task.period(task.last_period) if task.last_period else last
-    period, lines = task.period(task.first_period), []
-    while period <= min(last, bound):
-        attempt = newest.get(period.text)
-        lines.append(
-            {
-                "partition": period.key, "period": period.text, "status": attempt.status if attempt else "not run",
-                "code": attempt.code if attempt else None, "attempt": attempt.id if attempt else None,
-                "plan": attempt.plan_digest if attempt else None, "revision": attempt.revision if attempt else 0,
-            }
-        )  # fmt: skip
-        period = period.shifted(1)
+    with remembered(planned.binding.journal) as journal:
+        months = months_of(task, journal, planned.binding.resources.clock.now())
+    counts = counts_of(months)
     if as_json:
-        print_json({"version": 1, "task": task.name, "periods": lines})
+        lines = [month.as_json() for month in months]
+        print_json({"version": 1, "task": task.name, "counts": counts, "periods": lines})
         return
-    table = Table("period", "status", "code", "attempt", "plan", box=None, pad_edge=False)
-    for line in lines:
-        shown = [str(line[name] or "") for name in ("period", "status", "code", "attempt", "plan")]
-        table.add_row(*shown[:4], Text(shown[4][:12], "dim"))
+    table = Table(*COLUMNS, box=None, pad_edge=False)
+    for month in months:
+        cells = month.cells
+        table.add_row(
+            *(Text(cells[name], STYLES.get(month.status, "") if name == "status" else "") for name in COLUMNS)
+        )
     paper().print(table)
+    paper().print(Text(", ".join(f"{word} {count}" for word, count in counts.items() if count), "dim"))

@@ -8,10 +8,11 @@ from typing import Any
 import dagster as dg
 
 from dagster_planexec.compiler.events import failure
-from dagster_planexec.compiler.markup import one_line
 from dagster_planexec.contract.verdict import first_shut
 from dagster_planexec.definitions.shown.gates import Made
 from dagster_planexec.journal.run_report import RunReport, StepEntry, credits_of
+from dagster_planexec.journal.told.line import one_line
+from dagster_planexec.journal.told.sentence import LONGEST_TOLD
 
 Metadata = dict[str, dg.MetadataValue[Any]]
 
@@ -65,7 +66,7 @@ def hold_metadata(report: RunReport) -> Metadata:
     """What waits for a person, and how to look at it."""
     held = credits_of(report)
     return {
-        "held": dg.MetadataValue.text(f"{report.code}: {one_line(report.text)}"),
+        "held": dg.MetadataValue.text(told(report)),
         "held_count": dg.MetadataValue.int(int(held["held_count"] or 0)),
         "held_amount": dg.MetadataValue.text(str(held["held_amount"])),
         "hold_id": dg.MetadataValue.text(str(held["hold_id"])),
@@ -92,11 +93,16 @@ def ending(report: RunReport, made: Sequence[Made]) -> dg.Failure | None:
         sentence = f"INTERNAL: {left.deliverable.name} was not made: the plan run ended well, {gate} never opened"
         return failure(sentence, code="INTERNAL", step=None, verdict=None, more=_links(report))
     step = next((s for s in report.steps if s.outcome == "failed"), None)
-    at = f" at step {step.id}" if step else ""
-    what = f"{report.status} with {report.code or 'INTERNAL'}{at} of {report.task.name} {report.period.text}"
-    sentence = f"{what}: {report.text}"
-    verdict = first_shut(step.checks) if step else None
-    return failure(sentence, code=report.code, step=step.id if step else None, verdict=verdict, more=_links(report))
+    shut = first_shut(step.checks if step else report.live)
+    return failure(told(report), code=report.code, step=step.id if step else None, verdict=shut, more=_links(report))
+
+
+def told(report: RunReport) -> str:
+    """The one sentence of a period that did not come to its end; where none was built, its code, words and hint."""
+    text = one_line(report.text, LONGEST_TOLD)
+    if report.status in {"stopped", "rejected", "held"} and text.startswith(f"{report.code}: "):
+        return text
+    return one_line(f"{report.code or 'INTERNAL'}: {text}; {report.hint or 'read the log of the run'}", LONGEST_TOLD)
 
 
 def _links(report: RunReport) -> Metadata:

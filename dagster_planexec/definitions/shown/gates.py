@@ -5,17 +5,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import dagster as dg
 
 from dagster_planexec.checks import input_still_holds
 from dagster_planexec.checks.scope import Binder
-from dagster_planexec.compiler.events import sides, verdict_table
-from dagster_planexec.compiler.markup import escaped
+from dagster_planexec.compiler.events import described, sides, verdict_table
 from dagster_planexec.contract.task import Deliverable, Task
 from dagster_planexec.contract.tool import ToolRegistry
 from dagster_planexec.contract.verdict import Verdict, first_shut
 from dagster_planexec.journal.run_report import RunReport, StepEntry
+from dagster_planexec.journal.told.line import one_line
+from dagster_planexec.journal.told.sentence import LONGEST_TOLD
 from dagster_planexec.plan.reference import references
 
 INHERITED = "input_still_holds"
@@ -53,6 +55,8 @@ class Gate:
     verdicts: tuple[tuple[StepEntry, Verdict], ...]
     applies: bool
     """False if no step could have had it: known from the plan, not from what was seen."""
+    because: str = ""
+    """Why the run came no further, if it did not: the one sentence, for gates that it did not reach."""
 
     @property
     def shut(self) -> Verdict | None:
@@ -66,8 +70,12 @@ class Gate:
 
     def result(self, plan_run_id: str | None) -> dg.AssetCheckResult:
         """The gate as Dagster shows it, also when it was never reached."""
-        link = {"plan_run": dg.MetadataValue.dagster_run(plan_run_id)} if plan_run_id else {}
+        link: dict[str, dg.MetadataValue[Any]] = {}
+        if plan_run_id:
+            link["plan_run"] = dg.MetadataValue.dagster_run(plan_run_id)
         if not self.verdicts:
+            if self.because and self.applies:
+                link["because"] = dg.MetadataValue.text(self.because)
             return dg.AssetCheckResult(
                 asset_key=self.deliverable, check_name=self.name, passed=self.opens,
                 severity=dg.AssetCheckSeverity.WARN, metadata=link,
@@ -80,7 +88,7 @@ class Gate:
             check_name=self.name,
             passed=shut is None,
             severity=dg.AssetCheckSeverity.WARN if step.outcome == "held" else dg.AssetCheckSeverity.ERROR,
-            description=escaped(f"{step.id}: {(shut or self.verdicts[0][1]).text}"),
+            description=described([shut or self.verdicts[0][1]], step=step.id, hold=step.hold_id),
             metadata={
                 **sides([verdict for _, verdict in self.verdicts], step=step.id),
                 "verdicts": verdict_table([(s.id, v) for s, v in self.verdicts]),
@@ -105,10 +113,11 @@ class Made:
 
 def made_by(report: RunReport, tools: ToolRegistry) -> Iterator[Made]:
     """What became of each repeatable deliverable."""
+    because = "" if report.status == "succeeded" else one_line(report.text, LONGEST_TOLD)
     for deliverable in repeatable(report.task):
         steps = tuple(step for step in report.steps if step.tool in deliverable.tools)
         gates = tuple(
-            Gate(name, deliverable.name, _verdicts(report, steps, name), _applies(report, steps, name))
+            Gate(name, deliverable.name, _verdicts(report, steps, name), _applies(report, steps, name), because)
             for name in gates_of(report.task, deliverable, tools)
         )
         yield Made(deliverable, steps, gates)

@@ -1,39 +1,106 @@
-"""One line per period: settled, held, stopped, rejected, as the journal knows it."""
+"""One line per period, as the journal knows it: the same table on the asset and in `planexec status`."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import dagster as dg
 
 from dagster_planexec.compiler.markup import escaped, table
 from dagster_planexec.contract.task import Task
+from dagster_planexec.definitions.partitions import just_closed
 from dagster_planexec.journal.journal import Attempt, Journal
+from dagster_planexec.journal.run_report import newest_ends
+from dagster_planexec.world.period import Period
 
 MOST_MONTHS = 60
-"""Lines shown; the newest."""
+"""Lines on the asset; the newest."""
+
+COLUMNS = ("period", "status", "plan", "attempt", "opened")
+"""Of both tables."""
+
+WORDS = ("settled", "held", "stopped", "rejected", "error", "begun", "planned", "not run")
+"""What a period can be. `begun`: its run has not ended, or ended without a word; `planned`: nothing has run yet."""
 
 
-def months_card(journal: Journal, task: Task) -> dict[str, dg.MetadataValue[Any]]:
-    """The task's periods as metadata of an observation, newest first."""
-    attempts = list(reversed(journal.newest_attempts(task.name)))[:MOST_MONTHS]
-    header = {"period": "period", "status": "status", "plan": "plan", "opened": "opened"}
-    rows = [
-        {
-            "period": escaped(a.period),
-            "status": said(a),
-            "plan": escaped((a.plan_digest or "none")[:8]),
-            "opened": escaped(a.opened_at[:19]),
+@dataclass(frozen=True, slots=True)
+class Month:
+    """How one period stands. The newest attempt counts; those that it superseded are history."""
+
+    period: Period
+    status: str
+    """One of `WORDS`."""
+    code: str | None = None
+    attempt: Attempt | None = None
+
+    @property
+    def cells(self) -> dict[str, str]:
+        """The line, by column: `settled`, `held (CAP_EXCEEDED)`, `stopped (OBJECT_GONE)`, `not run`."""
+        attempt = self.attempt
+        return {
+            "period": self.period.text,
+            "status": self.status + (f" ({self.code})" if self.code else ""),
+            "plan": (attempt.plan_digest or "none")[:8] if attempt else "",
+            "attempt": attempt.id if attempt else "",
+            "opened": attempt.opened_at[:19] if attempt else "",
         }
-        for a in attempts
-    ]
-    return {
-        "months": dg.MetadataValue.md(table(header, rows)),
-        "settled": dg.MetadataValue.int(sum(1 for a in attempts if a.status == "settled")),
-        "not_settled": dg.MetadataValue.int(sum(1 for a in attempts if a.status != "settled")),
-    }
+
+    def as_json(self) -> dict[str, Any]:
+        """The line as `planexec status --json` has it."""
+        attempt = self.attempt
+        return {
+            "partition": self.period.key, "period": self.period.text, "status": self.status, "code": self.code,
+            "attempt": attempt.id if attempt else None, "plan": attempt.plan_digest if attempt else None,
+            "revision": attempt.revision if attempt else 0, "opened_at": attempt.opened_at if attempt else None,
+        }  # fmt: skip
 
 
-def said(attempt: Attempt) -> str:
-    """`settled`, `held (CAP_EXCEEDED)`, `stopped (OBJECT_GONE)`."""
-    return escaped(attempt.status + (f" ({attempt.code})" if attempt.code else ""))
+def months_of(task: Task, journal: Journal | None, now: datetime) -> tuple[Month, ...]:
+    """Every period from the first to the one just closed, in order.
+
+    Args:
+        task: Its periods.
+        journal: What is remembered of them; None if there is no journal yet.
+        now: When.
+    """
+    attempts = {a.period: a for a in journal.newest_attempts(task.name)} if journal else {}
+    ends = newest_ends(journal, task.name) if journal else {}
+    last = just_closed(task, now)
+    if task.last_period is not None:
+        last = min(last, task.period(task.last_period))
+    out, period = [], task.period(task.first_period)
+    while period <= last:
+        out.append(_month(journal, period, attempts.get(period.text), ends))
+        period = period.shifted(1)
+    return tuple(out)
+
+
+def counts_of(months: Sequence[Month]) -> dict[str, int]:
+    """How many periods stand how, every word included."""
+    found = Counter(month.status for month in months)
+    return {word: found[word] for word in WORDS}
+
+
+def months_card(journal: Journal, task: Task, now: datetime) -> dict[str, dg.MetadataValue[Any]]:
+    """The task's periods as metadata of an observation, newest first."""
+    months = months_of(task, journal, now)
+    rows = [{name: escaped(cell) for name, cell in m.cells.items()} for m in reversed(months[-MOST_MONTHS:])]
+    counts = {word.replace(" ", "_"): dg.MetadataValue.int(count) for word, count in counts_of(months).items()}
+    return {"months": dg.MetadataValue.md(table(dict(zip(COLUMNS, COLUMNS, strict=True)), rows)), **counts}
+
+
+def _month(
+    journal: Journal | None, period: Period, attempt: Attempt | None, ends: Mapping[str, tuple[str, str | None]]
+) -> Month:
+    if attempt is None or journal is None:
+        # A run that ended before anything could be admitted opened no attempt; it was a run all the same.
+        status, code = ends.get(period.text, ("not run", None))
+        return Month(period, status, code)
+    if attempt.status == "open":
+        begun = journal.events(attempt.id, kinds=["admitted"])
+        return Month(period, "begun" if begun else "planned", None, attempt)
+    return Month(period, attempt.status, attempt.code, attempt)

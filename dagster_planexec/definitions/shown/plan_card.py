@@ -8,11 +8,12 @@ from typing import Any
 import dagster as dg
 
 from dagster_planexec.checks.live.expectations_of_the_plan import NAME as EXPECTATIONS
-from dagster_planexec.compiler.markup import escaped, one_line, table
+from dagster_planexec.compiler.markup import escaped, table
 from dagster_planexec.contract.tool import ToolRegistry
 from dagster_planexec.execute.work import Work
 from dagster_planexec.journal.journal import Journal
 from dagster_planexec.journal.results import tools_done
+from dagster_planexec.journal.told.line import one_line
 from dagster_planexec.plan.diff import Keep, describe
 from dagster_planexec.plan.graph import edges
 from dagster_planexec.plan.model import Plan, Step

@@ -12,6 +12,8 @@ import dagster as dg
 from dagster_planexec.compiler.plan_run import PARTITION_TAG, TASK_RUN_TAG, TASK_TAG
 from dagster_planexec.contract.task import Task
 from dagster_planexec.definitions.shown.gates import repeatable
+from dagster_planexec.journal.told.line import one_line
+from dagster_planexec.journal.told.sentence import LONGEST_TOLD
 
 URL_VARIABLE = "PLANEXEC_DAGSTER_URL"
 """Where people open Dagster, e.g. `https://dagster.example.org`; without it links are paths."""
@@ -42,7 +44,7 @@ def failure_sensor(
     @dg.run_failure_sensor(
         name=name,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Tells about every task run that failed: code, step, both sides, a link, and what to do next.",
+        description="Tells about every task run that failed: claim, both sides, a link, and what to do next.",
     )
     def failures(context: dg.RunFailureSensorContext) -> dg.SkipReason | None:
         task = task_of(context.dagster_run, known)
@@ -69,23 +71,21 @@ def task_of(run: dg.DagsterRun, tasks: Iterable[Task]) -> Task | None:
 
 
 def failure_text(task: Task, run: dg.DagsterRun, failures: Iterable[dg.DagsterEvent]) -> str:
-    """Code, step, both sides, link and next command, one per line."""
+    """The one sentence, then code, step, link and next command, one per line.
+
+    The sentence is plain text; whoever sends it on as Markdown or HTML has to escape it.
+    """
     partition = run.tags.get(PARTITION_TAG, "no partition")
     found = next((f for f in failures if f.step_key == task.name), None)
-    said = _said(found)
-    metadata = said[1]
+    sentence, metadata = _said(found)
     lines = [
-        f"{task.name} {partition}: {said[0]}",
+        f"{task.name} {partition}: {one_line(sentence, LONGEST_TOLD)}",
         f"code: {metadata.get('code', 'INTERNAL')}",
         f"step: {metadata.get('step', 'none: the run failed outside the steps of its plan')}",
     ]
-    lines += [
-        f"{side}: {metadata[side]} ({metadata[f'{side}_from']})"
-        for side in ("expected", "observed")
-        if side in metadata
-    ]
     lines.append(f"run: {os.environ.get(URL_VARIABLE, '').rstrip('/')}/runs/{run.run_id}")
-    lines.append(f"hint: {metadata.get('hint', 'look at the log of the run')}")
+    if str(metadata.get("hint", "")) not in sentence or "hint" not in metadata:
+        lines.append(f"hint: {one_line(str(metadata.get('hint', 'look at the log of the run')))}")
     lines.append(f"next: {metadata.get('next', f'planexec run {task.name} --partition {partition}')}")
     return "\n".join(lines)
 

@@ -101,3 +101,17 @@ def test_a_path_leads_to_what_stands_there(path: tuple[str | int, ...], shown: s
 def test_samples_are_accepted_by_the_model_they_stand_in() -> None:
     """A model filled with samples of all its places validates, so a reference causes no error of its own."""
     Args.model_validate({name: sample(shape) for name, shape in TAKERS.items() if name != "mode"})
+
+
+class Renamed(Model, extra="allow"):
+    from_table: TableName = Field(alias="from")
+
+
+def test_a_field_is_known_by_the_name_that_arguments_have() -> None:
+    """An alias is that name; an open model takes whatever else there is."""
+    shape = shape_of_model(Renamed)
+
+    assert str(shape_at(shape, ("from",))) == "table"
+    assert str(shape_at(shape, ("from_table",))) == "any"
+    assert str(shape_at(shape, ("anything", 3, "else"))) == "any"
+    assert shape_at(shape_of_model(Args), ("anything_else",)) is None

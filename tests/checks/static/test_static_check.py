@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from time import process_time
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
+from assets.vendor_reconciliation.binding import VENDOR_RECONCILIATION
+from bench.long_plan import long_plan
 from dagster_planexec.checks.static.rule import MAX_FINDINGS, code_of
 from dagster_planexec.checks.static.static_check import RULES, is_rejected, message_of, static_check
 from dagster_planexec.contract.tool import ToolRegistry
 from dagster_planexec.plan.model import Plan
+from dagster_planexec.tools import BUILTIN_TOOLS
 from tests.support.plan_edits import edited_plan
-from tests.support.toolbox import REGISTRY, SQL, TASK, CreditArgs, GetArgs, LoadArgs, SqlArgs, flagship, flagship_json
+from tests.support.random_plans import PLANS
+from tests.support.toolbox import REGISTRY, SQL, TASK, flagship, flagship_json
 
 
 def test_the_flagship_plan_is_accepted_with_one_warning() -> None:
@@ -108,87 +112,7 @@ def test_a_finding_is_plain_bounded_text() -> None:
             assert text is None or (text.isprintable() and len(text) <= 300), finding
 
 
-_NAMES = st.sampled_from(
-    [
-        "scope_ledger",
-        "fetch_export",
-        "load_staging",
-        "reconcile",
-        "issue_credit",
-        "a",
-        "",
-        "x-y",
-        "\n",
-        "class",
-        "é" * 9,
-    ]
-)
-_TOOLS = st.sampled_from([*REGISTRY, "nothing", ""])
-_SCALARS = (
-    st.none()
-    | st.booleans()
-    | st.integers(min_value=-(2**63), max_value=2**63 - 1)
-    | st.text(max_size=30)
-    | st.sampled_from(
-        ["ledger.charges", "recon.a_202602", "TBD", "9" * 4000, "NaN", "reconcile.sql", "../x", "$X", "\x00"]
-    )
-    | st.sampled_from(["<" * 3000, "{" * 900 + "}" * 900, "- " * 2000, ".\n" * 999, "\u202e" * 50, "your " * 500])
-)
-_REFS = st.builds(
-    lambda step, field, more: {"ref": f"{step}{field}"} | more,
-    _NAMES,
-    st.sampled_from(["", ".", ".table", ".landed", ".rows", ".a.b.c", "..", ".issued"]),
-    st.sampled_from([{}, {}, {"ref": 5}, {"more": None}, {"ref": None}]),
-)
-_VALUES = st.recursive(
-    _SCALARS | _REFS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5) | _NAMES, inner, max_size=3),
-    max_leaves=6,
-)
-_MORE = ("name", "prefix", "contract", "max_lines", "ref", "a.b", "\x00")
-_ARGUMENTS = st.dictionaries(
-    st.sampled_from(
-        [*CreditArgs.model_fields, *SqlArgs.model_fields, *LoadArgs.model_fields, *GetArgs.model_fields, *_MORE]
-    ),
-    _VALUES,
-    max_size=6,
-)
-_STEPS = st.fixed_dictionaries(
-    {
-        "id": _NAMES,
-        "tool": _TOOLS,
-        "args": _ARGUMENTS,
-        "depends_on": st.lists(_NAMES, max_size=3),
-        "claims": st.lists(
-            st.fixed_dictionaries(
-                {
-                    "claim": st.sampled_from(["row_counts_agree", "", "in prose"]),
-                    "args": st.dictionaries(st.sampled_from(["min_rows", "min_matched_share", "cap", "x"]), _VALUES),
-                }
-            ),
-            max_size=2,
-        ),
-    }
-)
-_EXPECTATIONS = st.fixed_dictionaries(
-    {
-        "about": st.sampled_from(["drop", "input:ledger", "input:", "", "\n"]) | st.text(max_size=20),
-        "measure": st.sampled_from(["rows", "objects", ""]),
-        "op": st.sampled_from(["==", "<"]),
-        "value": st.integers() | st.text(max_size=5),
-    }
-)
-_PLANS = st.fixed_dictionaries(
-    {
-        "task": st.sampled_from(["vendor_reconciliation", "", "x"]),
-        "period": st.sampled_from(["2026-03", "0000-00", "", "2026-Q1", "9999-12"]) | st.text(max_size=10),
-        "expects": st.lists(_EXPECTATIONS, max_size=2),
-        "steps": st.lists(_STEPS, max_size=6),
-    }
-)
-
-
-@given(_PLANS)
+@given(PLANS)
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 def test_no_plan_makes_the_check_raise(data: dict[str, Any]) -> None:
     """Whatever a model writes, as long as it is a plan by its schema, comes back as findings that are plain JSON."""
@@ -197,6 +121,21 @@ def test_no_plan_makes_the_check_raise(data: dict[str, Any]) -> None:
     assert found == again
     json.dumps([asdict(finding) for finding in found], allow_nan=False).encode()
     assert {finding.code for finding in found} <= {code_of(rule) for rule in RULES}
+
+
+def test_the_time_grows_with_the_steps_and_not_with_their_square() -> None:
+    """Four times the steps take well below sixteen times as long, whatever else the machine does."""
+    task, registry = VENDOR_RECONCILIATION.binding.task, ToolRegistry(BUILTIN_TOOLS)
+
+    def best_of(plan: Plan) -> float:
+        spent = []
+        for _ in range(4):
+            begun = process_time()
+            static_check(plan, task, registry)
+            spent.append(process_time() - begun)
+        return min(spent)
+
+    assert best_of(long_plan(1000)) < 8 * best_of(long_plan(250))
 
 
 def test_nesting_is_bounded_where_the_plan_is_read() -> None:

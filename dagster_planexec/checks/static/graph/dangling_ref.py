@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dagster_planexec.checks.static.proposal import Proposal
 from dagster_planexec.checks.static.rule import StaticFinding, listed, nearest, quoted
+from dagster_planexec.checks.static.structure import Structure
 
 
-def dangling_ref(proposal: Proposal) -> Iterator[StaticFinding]:
+def dangling_ref(structure: Structure) -> Iterator[StaticFinding]:
     """References and depends_on name steps of this plan."""
-    for view in proposal.steps:
-        named = [(f"args.{use.reference.path}", use.reference.step) for use in view.uses]
-        named += [(f"depends_on[{at}]", name) for at, name in enumerate(view.step.depends_on)]
-        for field, name in named:
-            if name in proposal.by_id:
+    for view in structure.steps:
+        for named in structure.named_by(view):
+            if named.id in structure.by_id:
                 continue
-            near = nearest(name, proposal.by_id)
+            name = structure.name_of(named.id)
+            near = nearest(name, structure.names)
             yield StaticFinding(
                 "dangling-ref",
-                view.id,
-                field,
-                f"a step of the plan: {listed(proposal.by_id)}",
+                view.name,
+                named.field,
+                f"a step of the plan: {listed(structure.names)}",
                 quoted(name),
                 f"write {near!r}" if near else "name a step that exists, or add the step",
+                arg=named.argument,
+                ref=name,
             )

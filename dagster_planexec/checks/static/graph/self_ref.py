@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dagster_planexec.checks.static.proposal import Proposal
 from dagster_planexec.checks.static.rule import StaticFinding, quoted
+from dagster_planexec.checks.static.structure import Structure
 
 
-def self_ref(proposal: Proposal) -> Iterator[StaticFinding]:
+def self_ref(structure: Structure) -> Iterator[StaticFinding]:
     """A step neither refers to its own result nor depends on itself."""
-    for view in proposal.steps:
-        named = [(f"args.{use.reference.path}", use.reference.step) for use in view.uses]
-        named += [(f"depends_on[{at}]", name) for at, name in enumerate(view.step.depends_on)]
-        for field, name in named:
-            if name == view.id:
+    for view in structure.steps:
+        for named in structure.named_by(view):
+            if named.id == view.id:
                 yield StaticFinding(
-                    "self-ref", view.id, field, "another step", quoted(name), "name the step that makes the value"
+                    "self-ref",
+                    view.name,
+                    named.field,
+                    "another step",
+                    quoted(view.name),
+                    "name the step that makes the value",
+                    arg=named.argument,
+                    ref=view.name,
                 )

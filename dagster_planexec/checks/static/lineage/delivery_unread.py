@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from dagster_planexec.checks.static.arg_shape import shape_of_model
 from dagster_planexec.checks.static.flow import bindings, finals_of, judgements
-from dagster_planexec.checks.static.proposal import Proposal, StepView, Use
+from dagster_planexec.checks.static.proposal import Proposal
 from dagster_planexec.checks.static.rule import StaticFinding, listed, quoted, shown_name
+from dagster_planexec.checks.static.structure import StepView, Use
 from dagster_planexec.plan.digest import canonical_bytes
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dagster_planexec.checks.static.flow import Binding, bindings, finals_of, rewriter
-from dagster_planexec.checks.static.proposal import Proposal, StepView
+from dagster_planexec.checks.static.proposal import Proposal
 from dagster_planexec.checks.static.rule import StaticFinding, listed, quoted, shown_name
+from dagster_planexec.checks.static.structure import StepView
 from dagster_planexec.contract.task import NamedInput
 
 

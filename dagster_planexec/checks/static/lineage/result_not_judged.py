@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dagster_planexec.checks.static.flow import judgements, rewriter
-from dagster_planexec.checks.static.proposal import Proposal, StepView
+from dagster_planexec.checks.static.proposal import Proposal
 from dagster_planexec.checks.static.rule import StaticFinding, quoted, shown_name
+from dagster_planexec.checks.static.structure import StepView
 
 
 def result_not_judged(proposal: Proposal) -> Iterator[StaticFinding]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dagster_planexec.checks.static.policy.claim_weakens_contract import BOUNDS
-from dagster_planexec.checks.static.proposal import Proposal, StepView
+from dagster_planexec.checks.static.proposal import Proposal
 from dagster_planexec.checks.static.rule import StaticFinding, listed, nearest, quoted
+from dagster_planexec.checks.static.structure import StepView
 from dagster_planexec.plan.model import Claim
 
 

@@ -9,8 +9,9 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from dagster_planexec.checks.static.policy.cap_above_policy import limit_of, plain_number
-from dagster_planexec.checks.static.proposal import Proposal, StepView
+from dagster_planexec.checks.static.proposal import Proposal
 from dagster_planexec.checks.static.rule import StaticFinding, quoted
+from dagster_planexec.checks.static.structure import StepView
 
 
 @dataclass(frozen=True, slots=True)

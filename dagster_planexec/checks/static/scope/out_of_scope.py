@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from dagster_planexec.checks.static.proposal import Proposal, StepView, Text
+from dagster_planexec.checks.static.proposal import Proposal
 from dagster_planexec.checks.static.rule import StaticFinding, listed, nearest, quoted
 from dagster_planexec.checks.static.shape.vague_step import what_is_vague
+from dagster_planexec.checks.static.structure import StepView, Text
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.plan.reference import as_reference
 from dagster_planexec.world.ingest import REJECTS

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from dagster_planexec.checks.static.proposal import Proposal, StepView, Target
+from dagster_planexec.checks.static.proposal import Proposal, Target
 from dagster_planexec.checks.static.rule import StaticFinding, quoted, shown_name
+from dagster_planexec.checks.static.structure import StepView
 
 
 def write_conflict(proposal: Proposal) -> Iterator[StaticFinding]:
     """One step creates a target and others write it in order, by reference; what cannot be undone has one step."""
-    writers: dict[tuple[str, str], list[tuple[StepView, Target]]] = {}
     spent: dict[str, StepView] = {}
     for view in proposal.steps:
-        target = proposal.target(view)
-        if target is not None:
-            writers.setdefault((target.kind, target.name), []).append((view, target))
         if view.is_irreversible:
             first = spent.setdefault(view.step.tool, view)
             if first is not view:
@@ -28,7 +25,7 @@ def write_conflict(proposal: Proposal) -> Iterator[StaticFinding]:
                     f"{quoted(first.id)} uses it already",
                     "put everything into one step",
                 )
-    for (kind, name), found in writers.items():
+    for (kind, name), found in proposal.writers.items():
         if len(found) > 1:
             yield from _conflicts(proposal, kind, name, found)
 

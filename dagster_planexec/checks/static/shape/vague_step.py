@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dagster_planexec.checks.static.proposal import Proposal, StepView, Text
+from dagster_planexec.checks.static.proposal import Proposal
 from dagster_planexec.checks.static.rule import StaticFinding, quoted
+from dagster_planexec.checks.static.structure import StepView, Text
 from dagster_planexec.checks.static.wording import is_path_like, is_placeholder, is_prose, is_sentence
 
 NAMES = frozenset({"bucket", "contract", "name", "source", "target", "table", "schema"})

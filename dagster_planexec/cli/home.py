@@ -1,0 +1,67 @@
+"""The home of a command: the folder of journal, runs and reports. Verbs that only look make nothing in it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dagster_planexec.errors import PlanexecError
+
+if TYPE_CHECKING:
+    from dagster_planexec.cli.project import ProjectFolder
+    from dagster_planexec.journal.journal import Journal
+
+
+def at_home(folder: ProjectFolder, home: Path | None) -> Path:
+    """The home of this command, made if it is not there; journal and Dagster look for it in the environment.
+
+    Raises:
+        PlanexecError: HOME_UNWRITABLE.
+    """
+    chosen = looking_home(folder, home)
+    try:
+        Path(os.environ["DAGSTER_HOME"]).mkdir(parents=True, exist_ok=True)
+        chosen.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise PlanexecError(
+            "HOME_UNWRITABLE",
+            f"the home {chosen} cannot be written: {error.strerror}",
+            hint="choose another with --home",
+        ) from error
+    return chosen
+
+
+def looking_home(folder: ProjectFolder, home: Path | None) -> Path:
+    """The home of this command, as it is: it may not be there."""
+    chosen = (home or Path(os.environ.get("PLANEXEC_HOME") or folder.root / ".planexec")).absolute()
+    elsewhere = None if home else os.environ.get("DAGSTER_HOME")
+    os.environ["PLANEXEC_HOME"], os.environ["DAGSTER_HOME"] = str(chosen), elsewhere or str(chosen / "dagster")
+    return chosen
+
+
+@contextmanager
+def remembered(name: str = "default") -> Iterator[Journal | None]:
+    """The journal of that name, for looking; None if nothing was ever written."""
+    from dagster_planexec.journal.journal import Journal  # noqa: PLC0415 - SQLAlchemy, which `--help` does not pay
+    from dagster_planexec.journal.schema import journal_is_there  # noqa: PLC0415 - as above
+
+    if not journal_is_there(name):
+        yield None
+        return
+    journal = Journal(name)
+    try:
+        yield journal
+    finally:
+        journal.close()
+
+
+def unknown(reference: str, home: Path) -> PlanexecError:
+    """The refusal of a name that nothing is remembered under."""
+    return PlanexecError(
+        "UNKNOWN_REFERENCE", f"the journal in {home} knows nothing by the name {reference[:80]!r}",
+        hint="name a task, a run, a plan's digest (8 digits or more), an attempt (att_...) or a hold (hold_...); "
+        "another home is chosen with --home",
+    )  # fmt: skip

@@ -1,0 +1,193 @@
+"""The `trace` verb: what happened in a run, event by event, as the journal holds it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from dagster_planexec.cli.home import remembered, unknown
+from dagster_planexec.cli.printing import STYLES, paper, print_json
+from dagster_planexec.journal.told.line import one_line
+from dagster_planexec.journal.told.sentence import LONGEST_TOLD
+
+if TYPE_CHECKING:
+    from dagster_planexec.cli.project import ProjectFolder
+    from dagster_planexec.journal.journal import Event, Journal
+    from dagster_planexec.journal.told.trace import Trace
+
+MOST_EVENTS = 1_000
+"""Events that people are shown; `--json` has them all."""
+_LONGEST = 240
+_OPEN = frozenset({"passed", "not-applicable"})
+
+Line = tuple[int, str, str]
+"""Indent, text, style."""
+
+
+def trace(folder: ProjectFolder, reference: str, partition: str | None, home: Path, *, as_json: bool) -> None:
+    """Print the trace of a task run, a plan run, an attempt, or of a task's period.
+
+    Raises:
+        PlanexecError: UNKNOWN_REFERENCE if nothing is remembered of it; UNKNOWN_PARTITION.
+    """
+    task = folder.task(reference).binding.task if partition is not None or reference in folder.tasks() else None
+    period = task.period(partition).text if task is not None and partition is not None else None
+    with remembered() as journal:
+        found = _find(journal, reference, period, is_task=task is not None) if journal else None
+    if found is None:
+        raise unknown(reference if period is None else f"{reference} {period}", home)
+    if as_json:
+        print_json(found.as_json())
+    else:
+        print_trace(found)
+
+
+def _find(journal: Journal, reference: str, period: str | None, *, is_task: bool) -> Trace | None:
+    from dagster_planexec.journal.told.trace import (  # noqa: PLC0415 - SQLAlchemy, which `--help` does not pay
+        known_attempt,
+        trace_of_attempt,
+        trace_of_run,
+    )
+
+    if is_task:
+        attempts = [a for a in journal.newest_attempts(reference) if period is None or a.period == period]
+        newest = max(attempts, key=lambda a: a.opened_at, default=None)
+        return trace_of_attempt(journal, newest) if newest else None
+    if reference.startswith("att_"):
+        attempt = known_attempt(journal, reference)
+        return trace_of_attempt(journal, attempt) if attempt else None
+    return trace_of_run(journal, reference)
+
+
+def print_trace(trace: Trace) -> None:
+    """The trace for people: a line per event, indented below its step, with what each was called with and answered."""
+    out = paper()
+    out.print(Text(f"{trace.task} {trace.period}", "bold"), Text(_of(trace)), soft_wrap=True)
+    for event in trace.events[:MOST_EVENTS]:
+        if event.kind == "step-done":  # told by `step-ended`
+            continue
+        for n, (indent, text, style) in enumerate(_lines(event)):
+            when = event.at[11:23] if n == 0 else " " * 12
+            out.print(Text(when, "dim"), Text(f"{'  ' * indent}{one_line(text, LONGEST_TOLD)}", style), soft_wrap=True)
+    if len(trace.events) > MOST_EVENTS:
+        out.print(Text(f"… {len(trace.events) - MOST_EVENTS} more events; --json has them", "dim"))
+    _print_end(out.print, trace)
+
+
+def _of(trace: Trace) -> str:
+    runs = (("attempt", trace.attempt.id if trace.attempt else None), ("task run", trace.task_run_id),
+            ("plan run", trace.plan_run_id))  # fmt: skip
+    return ", ".join(f"{what} {name}" for what, name in runs if name)
+
+
+def _print_end(print_: Any, trace: Trace) -> None:  # noqa: ANN401 - a console's print
+    status, code = trace.end
+    if status is None:
+        print_(Text("still going, or its process ended without a word: this is the trace so far", "yellow"))
+        return
+    text = one_line(str(trace.document["text"] or ""), LONGEST_TOLD) if trace.document else ""
+    head = status.upper() if code and text.startswith(f"{code}: ") else f"{status.upper()} {code or ''}".rstrip()
+    print_(Text(head, STYLES.get(status, "bold")), Text(text), soft_wrap=True)
+
+
+def _lines(event: Event) -> Iterator[Line]:
+    if "left_out" in event.payload:
+        yield 0, f"{event.kind} {event.step or ''}: {event.payload['left_out']} were left out", "dim"
+    else:
+        yield from _of_step(event, event.step, event.payload) if event.step else _of_run(event, event.payload)
+
+
+def _of_run(event: Event, p: Mapping[str, Any]) -> Iterator[Line]:
+    """What is said of the attempt and the run as a whole."""
+    match event.kind:
+        case "attempt-opened":
+            yield 0, "attempt opened" + (f", supersedes {p['supersedes']}" if p.get("supersedes") else ""), ""
+        case "run-begun":
+            again = ", the planner is to be asked again" if p.get("replan") else ""
+            yield 0, f"task run {p.get('task_run')} begins{again}", "bold"
+        case "proposed":
+            asked = "a model was called" if p["model_called"] else "no model was called"
+            refused = f": {p['code']} {p['message']}" if p.get("code") else ""
+            yield 0, f"proposed by {p['planner']}: {p['author']}; {asked}{refused}", "red" if refused else ""
+        case "plan-adopted":
+            yield 0, f"plan {p['digest'][:12]} adopted", ""
+        case "checked":
+            yield from _checked(p)
+        case "admitted":
+            yield 0, f"plan {p['plan'][:12]} may run", ""
+        case "stopped":
+            yield 0, f"stopped: {p['code']}, {p['reason']}", "bold red"
+        case "run-ended":
+            yield 0, f"run ended: {p['status']}" + (f" {p['code']}" if p.get("code") else ""), "bold"
+        case _:
+            yield 0, f"{event.kind} {_json(p)}", ""
+
+
+def _of_step(event: Event, step: str, p: Mapping[str, Any]) -> Iterator[Line]:
+    """What is said of one step; all but its beginning and its end is indented below it."""
+    match event.kind:
+        case "step-started":
+            yield 0, f"{step}, try {p['try']}", "bold"
+        case "judged":
+            if p["verdicts"]:
+                yield 1, "before the call" if p["phase"] == "pre" else "after the call", "dim"
+            yield from _verdicts(p["verdicts"], 2)
+        case "calling":
+            yield 1, f"calls {p['tool']} {_json(p['args'])}", ""
+        case "called":
+            yield from _called(p)
+        case "decided":
+            pause = f" after {p['after_s']:g} s" if "after_s" in p else ""
+            code = f" {p['code']}" if p.get("code") else ""
+            why = f": {p['reason']}" if p.get("reason") else ""
+            yield 1, f"{p['decision']}{pause}{code}, by {p['rule']}{why}", "red" if p["decision"] == "stop" else ""
+        case "stopped":
+            yield 1, f"the run stops here: {p['code']}", "bold red"
+        case "step-ended":
+            yield from _step_ended(step, p)
+        case _:
+            yield 1, f"{event.kind} {_json(p)}", ""
+
+
+def _checked(p: Mapping[str, Any]) -> Iterator[Line]:
+    refused = f"refused: {p['rejected_with']}" if p.get("rejected_with") else "nothing stands against it"
+    yield (
+        0,
+        f"plan {p['digest'][:12]} checked, {p['claims']} claims: {refused}",
+        "red" if p.get("rejected_with") else "",
+    )
+    for f in p["findings"]:
+        where = " ".join(str(part) for part in (f["step"], f["field"]) if part)
+        style = "red" if f["severity"] == "error" else "yellow"
+        yield 1, f"{f['severity']} {f['code']} {where}: expected {f['expected']}, saw {f['seen']}", style
+    yield from _verdicts(p["live"], 1)
+
+
+def _verdicts(verdicts: list[Mapping[str, Any]], indent: int) -> Iterator[Line]:
+    for v in verdicts:
+        code = f" {v['code']}" if v["code"] else ""
+        style = "" if v["status"] in _OPEN else "red"
+        yield indent, f"{v['status']}{code} {v['check']}: {one_line(str(v['text']), _LONGEST)}", style
+
+
+def _called(p: Mapping[str, Any]) -> Iterator[Line]:
+    answer = f"answers {_json(p['result'])}" if "result" in p else f"{p['outcome']} {p['code']}: {p['message']}"
+    yield 1, f"{one_line(answer, _LONGEST)} in {p['ms']} ms", "" if "result" in p else "red"
+
+
+def _step_ended(step: str, p: Mapping[str, Any]) -> Iterator[Line]:
+    if p["state"] == "not-run":
+        yield 0, f"{step}: not run, {p['reason']}", "dim"
+        return
+    code = f" {p['code']}" if p["code"] else ""
+    hold = f", waits as {p['hold_id']}" if p.get("hold_id") else ""
+    took = f", {p['tries']} {'try' if p['tries'] == 1 else 'tries'}, {p['duration_ms']} ms" if p["tries"] else ""
+    yield 0, f"{step}: {p['state']}{code}{hold}{took}", STYLES.get(p["state"], "")
+
+
+def _json(value: Any) -> str:  # noqa: ANN401 - JSON
+    return one_line(json.dumps(value, ensure_ascii=False), _LONGEST)

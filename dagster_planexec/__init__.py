@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any
 from dagster_shared.libraries import DagsterLibraryRegistry
 
 if TYPE_CHECKING:
+    from dagster_planexec.checks.static.static_check import check_foreign, check_structure
     from dagster_planexec.compiler.binding import PortResources, TaskBinding, load_binding, work_of
+    from dagster_planexec.compiler.job import describe_plan
     from dagster_planexec.contract.file_contract import FileContract, load_contract
+    from dagster_planexec.contract.foreign.catalogue import read_catalogue
     from dagster_planexec.contract.outcome import Done, Failed, Held
     from dagster_planexec.contract.task import (
         CreditRule,
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from dagster_planexec.definitions.triggers.failure_sensor import failure_sensor
     from dagster_planexec.definitions.triggers.schedule import task_schedule
     from dagster_planexec.errors import PlanexecError
+    from dagster_planexec.plan.foreign.plans import ForeignPlan, import_plan, read_plans
     from dagster_planexec.plan.model import Plan
     from dagster_planexec.planner.pinned_planner import PinnedPlanner
     from dagster_planexec.planner.planner import Planner, PlanRequest, Proposal
@@ -41,8 +45,11 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _WHERE = {
+    "checks.static.static_check": ("check_foreign", "check_structure"),
     "compiler.binding": ("PortResources", "TaskBinding", "load_binding", "work_of"),
+    "compiler.job": ("describe_plan",),
     "contract.file_contract": ("FileContract", "load_contract"),
+    "contract.foreign.catalogue": ("read_catalogue",),
     "contract.outcome": ("Done", "Failed", "Held"),
     "contract.task": ("CreditRule", "Deliverable", "Drop", "Limits", "NamedInput", "ResultShape", "Scope", "Task"),
     "contract.tool": ("Tool", "ToolCall", "ToolContract", "ToolRegistry"),
@@ -52,6 +59,7 @@ _WHERE = {
     "definitions.planned_task": ("PlannedTask",),
     "definitions.triggers.schedule": ("task_schedule",),
     "errors": ("PlanexecError",),
+    "plan.foreign.plans": ("ForeignPlan", "import_plan", "read_plans"),
     "plan.model": ("Plan",),
     "planner.pinned_planner": ("PinnedPlanner",),
     "planner.planner": ("PlanRequest", "Planner", "Proposal"),
@@ -68,6 +76,7 @@ __all__ = [
     "Drop",
     "Failed",
     "FileContract",
+    "ForeignPlan",
     "Held",
     "Limits",
     "NamedInput",
@@ -90,10 +99,16 @@ __all__ = [
     "ToolRegistry",
     "__version__",
     "arrival_sensor",
+    "check_foreign",
+    "check_structure",
+    "describe_plan",
     "failure_sensor",
+    "import_plan",
     "load_binding",
     "load_contract",
     "planexec_definitions",
+    "read_catalogue",
+    "read_plans",
     "task_job",
     "task_schedule",
     "work_of",

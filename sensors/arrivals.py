@@ -9,4 +9,4 @@ from dagster_planexec import PlannedTask, arrival_sensor
 
 def arrivals_of(planned: PlannedTask) -> dg.SensorDefinition:
     """Looks at the task's drop every half minute, and starts a run when a delivery has settled."""
-    return arrival_sensor(planned.binding, interval_s=30)
+    return arrival_sensor(planned.binding)

@@ -6,15 +6,15 @@ import csv
 import hashlib
 import io
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assets.demo import council, saturday
 from assets.demo.local_s3 import client_for
-from assets.pair import DataSet, Line, Pair, money
+from assets.pair import DataSet, Pair, money
 from assets.reconciliation import SQL_FOLDER
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.resources.duckdb_warehouse import DuckDbWarehouse
@@ -47,7 +47,9 @@ class DemoWorld:
         period: Text of the period that faults act on; by default the data set's own.
     """
 
-    def __init__(self, home: Path, endpoint: str, *, data: str | DataSet = "saturday", period: str | None = None) -> None:
+    def __init__(
+        self, home: Path, endpoint: str, *, data: str | DataSet = "saturday", period: str | None = None
+    ) -> None:
         self.home = home.absolute()
         self.endpoint = endpoint
         self.data = data if isinstance(data, DataSet) else DATA_SETS[data]
@@ -106,7 +108,8 @@ class DemoWorld:
     def seed_drop(self) -> None:
         """Make the vendor's prefix hold exactly what the vendor delivered: nothing more, nothing else."""
         there = {b["Name"] for b in self.s3.list_buckets()["Buckets"]}
-        for data in (self.data, *DATA_SETS.values()):  # the sensors of every task look, whichever data set this world is about
+        # The sensors of every task look, whichever data set this world is about.
+        for data in (self.data, *DATA_SETS.values()):
             if data.task.drop.bucket not in there:
                 self.s3.create_bucket(Bucket=data.task.drop.bucket)
                 there.add(data.task.drop.bucket)
@@ -200,17 +203,8 @@ class DemoWorld:
         return {o["Key"]: o["ETag"].strip('"') for page in pages for o in page.get("Contents", [])}
 
 
+@cache
 def _ledger_of(data: DataSet) -> object:
-    if data.name not in _LEDGERS:
-        _LEDGERS[data.name] = _arrow(data.ledger())
-    return _LEDGERS[data.name]
-
-
-_LEDGERS: dict[str, object] = {}
-"""Made once per process: a demo seeds more often than it changes its mind about its data."""
-
-
-def _arrow(ledger: Iterable[Line]) -> object:
     """A ledger as an Arrow table of texts: amounts go from cents to DECIMAL by their digits, never by a float."""
     from pyarrow import csv as arrow_csv  # noqa: PLC0415 - heavy
     from pyarrow import string  # noqa: PLC0415 - heavy
@@ -221,7 +215,7 @@ def _arrow(ledger: Iterable[Line]) -> object:
     writer.writerow(columns)
     writer.writerows(
         (line.charge_id, line.account_id, line.charged_on, line.description, money(line.cents))
-        for line in ledger
+        for line in data.ledger()
     )
     # By way of CSV: an Arrow table made of Python lists imports pandas, which costs more than all of the rest.
     texts = arrow_csv.ConvertOptions(column_types=dict.fromkeys(columns, string()), strings_can_be_null=False)

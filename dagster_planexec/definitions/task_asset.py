@@ -92,7 +92,7 @@ def _settle_period(planned: PlannedTask, context: dg.AssetExecutionContext, *, r
     context.instance.add_run_tags(context.run.run_id, {TASK_TAG: task.name})
     report = RunReport.blank(task, task.period(context.partition_key), task_run_id=context.run.run_id)
     for run_id in reap(context.instance, task, report.period):
-        context.log.warning(f"Plan run {run_id} was left by a task run that has ended; it is now marked as failed.")
+        context.log.warning("Plan run %s was left by a task run that has ended; it is now marked as failed.", run_id)
     unforeseen: Exception | None = None
     try:
         work = work_of(planned.binding)

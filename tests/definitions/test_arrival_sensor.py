@@ -3,225 +3,290 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+import time
+from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import dagster as dg
 import pytest
 
 from assets.demo.world import DemoWorld
 from assets.vendor_reconciliation.binding import VENDOR_RECONCILIATION
-from dagster_planexec.compiler.binding import work_of
-from dagster_planexec.definitions.triggers.arrival_sensor import arrival_sensor, list_drop, look_at_drop
-from dagster_planexec.world.ports import Clock
+from dagster_planexec import PlanexecError
+from dagster_planexec.contract.task import Drop
+from dagster_planexec.definitions.triggers.arrival_sensor import arrival_sensor
+from tests.support.drops import QUIET_S, SetClock, Watch, instance_in, planned_for, with_ports
 from tests.support.flagship import world_of
 
-pytestmark = pytest.mark.xdist_group("flagship-arrivals")
-FEBRUARY = "vendor/exports/2026-02-invoice.csv"
+FEBRUARY = "exports/2026-02-invoice.csv"
+PATTERN = r"{period}-invoice.*\.csv(\.gz)?"
 
 
-class Later(Clock):
-    """A clock that runs ahead of the bucket's."""
-
-    def __init__(self, seconds: float) -> None:
-        self._ahead = timedelta(seconds=seconds)
-
-    def now(self) -> datetime:
-        return datetime.now(UTC) + self._ahead
-
-    def sleep(self, seconds: float) -> None:
-        raise AssertionError(seconds)
-
-
-class Ticks:
-    """The daemon's part: it stores the cursor of a tick together with its requests."""
-
-    def __init__(self, work, *, ahead: float = 3600.0) -> None:
-        self.work = replace(work, ports=replace(work.ports, clock=Later(ahead)))
-        self.cursor: str | None = None
-
-    def tick(self, *, stored: bool = True) -> dg.SensorResult:
-        result = look_at_drop(self.work, self.cursor)
-        if stored:
-            self.cursor = result.cursor
-        return result
-
-    def asked(self, *, stored: bool = True) -> list[str]:
-        """Partitions that one tick asks for."""
-        return [request.partition_key for request in self.tick(stored=stored).run_requests or []]
+@pytest.fixture(scope="module")
+def instance(tmp_path_factory) -> Iterator[dg.DagsterInstance]:
+    with instance_in(tmp_path_factory.mktemp("dagster")) as found:
+        yield found
 
 
 @pytest.fixture
-def world(tmp_path, seeded, endpoint):
-    """A bucket with the February delivery only."""
-    with world_of(seeded, tmp_path, endpoint) as world:
-        for key in world.data.exports():
-            if key != FEBRUARY:
-                world.remove(key)
-        yield world
+def vendor(s3):
+    """A bucket with the February delivery."""
+    s3.put(FEBRUARY, b"a,b\n1,2\n")
+    return s3
 
 
 @pytest.fixture
-def work(world):
-    """The flagship's work in that world."""
-    work = work_of(VENDOR_RECONCILIATION.binding)
-    yield work
-    work.journal.close()
+def watch(vendor, tmp_path, monkeypatch, instance):
+    """A sensor whose clock is an hour ahead of the bucket's, so what lies there has settled."""
+    monkeypatch.setenv("PLANEXEC_HOME", str(tmp_path))
+    clock = SetClock(ahead_s=3600)
+    drop = Drop(vendor.name, "exports/", PATTERN, input="vendor", quiet_s=QUIET_S)
+    return Watch(planned_for(drop, vendor.store(), clock, name=vendor.name.replace("-", "_")), instance, clock)
 
 
-def test_settled_delivery_is_asked_for_once(work):
+def test_settled_delivery_is_asked_for_once(watch):
     """One request for the month, and none when nothing has changed."""
-    ticks = Ticks(work)
-
-    assert [ticks.asked() for _ in range(3)] == [["2026-02-01"], [], []]
+    assert [watch.asked() for _ in range(3)] == [["2026-02-01"], [], []]
 
 
-def test_request_that_was_not_stored_is_asked_for_again_under_the_same_key(work):
-    """The daemon died between the tick and the store: nothing is lost, and nothing runs twice."""
-    ticks = Ticks(work)
-    first = ticks.tick(stored=False).run_requests
-    again = ticks.tick().run_requests
+@pytest.mark.parametrize(
+    "lost", [{"stored": False}, {"started": False}], ids=["tick-not-stored", "stored-and-nothing-started"]
+)
+def test_request_that_started_nothing_is_asked_for_again_under_the_same_key(watch, lost):
+    """The daemon died, dropped the request, or a person tried the sensor out: nothing is lost, nothing runs twice."""
+    first = watch.tick(**lost).run_requests
+    again = watch.tick().run_requests
 
     assert [r.run_key for r in first] == [r.run_key for r in again]
-    assert ticks.asked() == []
+    assert watch.asked() == []
 
 
-def test_delivery_that_still_changes_waits(world, work):
-    """Fifteen minutes of quiet, by the newest object."""
-    world.put(FEBRUARY, world.read(FEBRUARY))  # delivered now, however long ago the world was set up
+def test_delivery_that_still_changes_waits(vendor, watch):
+    """A quarter of an hour without change, by the newest object; the tick says until when."""
+    watch.clock.forward(-3600)
+    waiting = watch.said()
+    watch.clock.forward(QUIET_S - 5)
+    vendor.put("exports/2026-02-invoice-2.csv", b"a,b\n1,2\n")
+    still = watch.said()
+    watch.clock.forward(QUIET_S)
 
-    result = Ticks(work, ahead=14 * 60).tick()
+    assert "1 still change (2026-02 until 20" in waiting
+    assert "1 new; 0 runs requested; 1 still change" in still
+    assert watch.asked() == ["2026-02-01"]
 
-    assert result.run_requests == []
-    assert "1 deliveries not yet requested, of which 1 still change" in result.skip_reason.skip_message
 
-
-def test_quiet_period_can_be_shortened_by_the_environment(work, monkeypatch):
+def test_quiet_period_can_be_shortened_by_the_environment(watch, monkeypatch):
     """A demo does not wait a quarter of an hour."""
-    monkeypatch.setenv("PLANEXEC_QUIET_S", "5")
+    monkeypatch.setenv("PLANEXEC_QUIET_S", "1")
+    watch.clock.forward(-3598)
 
-    assert Ticks(work, ahead=10).asked() == ["2026-02-01"]
+    assert watch.asked() == ["2026-02-01"]
 
 
-def test_overwritten_key_is_a_new_delivery_also_when_the_bytes_come_back(world, work):
+def test_object_of_the_future_settles_by_the_sensors_own_clock(watch):
+    """The store's clock is two hours ahead: the delivery waits the quiet period, not two hours more."""
+    watch.clock.forward(-2 * 3600)
+    assert watch.asked() == []
+    watch.clock.forward(QUIET_S + 1)
+
+    assert watch.asked() == ["2026-02-01"]
+
+
+def test_overwritten_key_is_a_new_delivery_also_when_the_bytes_come_back(vendor, watch):
     """A, then B, then A again: three requests, of three run keys."""
-    ticks = Ticks(work)
-    original = world.read(FEBRUARY)
-    keys = [r.run_key for r in ticks.tick().run_requests]
-    for content in (original + b"\n", original):
+    keys = [r.run_key for r in watch.tick().run_requests]
+    for content in (b"a,b\n1,3\n", b"a,b\n1,2\n"):
         wait_for_the_next_second()
-        world.put(FEBRUARY, content)
-        keys += [r.run_key for r in ticks.tick().run_requests]
+        vendor.put(FEBRUARY, content)
+        keys += [r.run_key for r in watch.settle().run_requests]
 
     assert len(set(keys)) == len(keys) == 3
+    assert all(key.startswith("2026-02-01:") for key in keys)
 
 
-def test_deleted_key_raises_nothing_and_asks_for_nothing(world, work):
-    """A lifecycle rule is no arrival, before and after a request."""
-    ticks = Ticks(work)
-    ticks.tick()
-    world.remove(FEBRUARY)
+def test_deleted_key_raises_nothing_and_asks_for_nothing(vendor, watch):
+    """A lifecycle rule is no arrival: not of the object that was seen last, and not of all."""
+    vendor.put("exports/2026-02-invoice-9.csv", b"a,b\n1,2\n")
+    watch.tick()
+    vendor.delete("exports/2026-02-invoice-9.csv")
+    assert [watch.asked(), watch.asked()] == [[], []]
+    vendor.delete(FEBRUARY)
 
-    assert [ticks.asked(), ticks.asked()] == [[], []]
+    assert watch.said().startswith("0 objects, 0 passed over, 0 new; 0 runs requested")
+    assert [watch.asked(), watch.asked()] == [[], []]
 
 
-def test_forty_parts_are_one_run(world, work):
+def test_forty_parts_are_one_run(vendor, watch):
     """One request per settled set, not per object."""
-    for n in range(40):
-        world.put(f"vendor/exports/2026-02-invoice-part{n:02d}.csv", b"a\n1\n")
-    result = Ticks(work).tick()
+    for n in range(39):
+        vendor.put(f"exports/2026-02-invoice-part{n:02d}.csv", b"a\n1\n")
 
-    assert [r.tags["planexec/objects"] for r in result.run_requests] == ["41"]
+    assert [r.tags["planexec/objects"] for r in watch.tick().run_requests] == ["40"]
 
 
-def test_late_part_makes_a_new_request(world, work):
+def test_late_part_makes_a_new_request(vendor, watch):
     """What came in the same second as something known is seen all the same."""
-    ticks = Ticks(work)
-    ticks.tick()
-    world.put("vendor/exports/2026-02-invoice-late.csv", b"a\n1\n")
+    watch.tick()
+    vendor.put("exports/2026-02-invoice-late.csv", b"a\n1\n")
 
-    assert ticks.asked() == ["2026-02-01"]
+    assert [r.tags["planexec/objects"] for r in watch.settle().run_requests] == ["2"]
 
 
 @pytest.mark.parametrize(
     ("key", "content"),
     [
-        ("vendor/exports/2026-01-invoice.csv", b""),
-        ("vendor/exports/2026-01/", b""),
-        ("vendor/exports/readme.txt", b"hello"),
-        ("vendor/exports/2026-13-invoice.csv", b"a\n1\n"),
-        ("vendor/exports/2019-01-invoice.csv", b"a\n1\n"),
-        ("vendor/exports/2026-01-invoice.csv'); drop table x;--", b"a\n1\n"),
+        ("exports/2026-01-invoice.csv", b""),
+        ("exports/2026-01/", b""),
+        ("exports/_SUCCESS", b""),
+        ("exports/2026-01-invoice.csv/", b"a\n1\n"),
+        ("exports/readme.txt", b"hello"),
+        ("exports/2026-13-invoice.csv", b"a\n1\n"),
+        ("exports/2019-01-invoice.csv", b"a\n1\n"),
+        ("exports/2026-Q1-invoice.csv", b"a\n1\n"),
+        ("exports/٢٠٢٦-01-invoice.csv", b"a\n1\n"),
+        ("exports/2026-01-invoice.csv'); drop table x;--", b"a\n1\n"),
     ],
-    ids=["no-bytes", "marker", "another-name", "no-month", "before-the-task", "injection"],
+    ids=["no-bytes", "marker", "success", "slash", "name", "no-month", "too-early", "quarter", "digits", "injection"],
 )
-def test_objects_of_no_period_are_passed_over_and_counted(world, work, key, content):
+def test_objects_of_no_period_are_passed_over_and_counted(vendor, watch, key, content):
     """Neither a request nor an error."""
-    world.put(key, content)
-    ticks = Ticks(work)
+    vendor.put(key, content)
 
-    assert ticks.asked() == ["2026-02-01"]
-    assert "2 objects, 1 passed over" in ticks.tick().skip_reason.skip_message
+    assert watch.asked() == ["2026-02-01"]
+    assert watch.said().startswith("2 objects, 1 passed over, 0 new")
 
 
-def test_delivery_of_a_month_that_has_not_ended_waits(world, work):
+def test_delivery_of_a_month_that_has_not_ended_waits(vendor, watch):
     """It is no partition yet."""
     month = f"{datetime.now(UTC):%Y-%m}"
-    world.put(f"vendor/exports/{month}-invoice.csv", b"a\n1\n")
-    ticks = Ticks(work)
+    vendor.put(f"exports/{month}-invoice.csv", b"a\n1\n")
 
-    assert ticks.asked() == ["2026-02-01"]
-    assert "1 are of a period that has not ended" in ticks.tick().skip_reason.skip_message
+    assert watch.asked() == ["2026-02-01"]
+    assert f"1 are of a period that has not ended ({month})" in watch.said()
 
 
-@pytest.mark.parametrize("cursor", [None, "", "{}", "[1]", '{"asked": 3}', '{"asked": [null]}', "not json"])
-def test_foreign_cursor_is_as_good_as_none(work, cursor):
+@pytest.mark.parametrize(
+    "cursor",
+    ["", "{}", "[1]", '{"looked": 3}', '{"looked": "2026-01-01"}', '{"began": "x"}', '{"after": "%"}',
+     '{"began": "2026-01-01T00:00:00+00:00", "after": "_w=="}', "not json", "null"],
+)  # fmt: skip
+def test_foreign_cursor_is_as_good_as_none(watch, cursor):
     """Nothing a cursor can hold makes the sensor fail."""
-    ticks = Ticks(work)
-    ticks.cursor = cursor
+    watch.cursor = cursor
 
-    assert ticks.asked() == ["2026-02-01"]
-
-
-def test_cursor_stays_small_with_many_months(world, work):
-    """It names what was asked for, not what was seen."""
-    for month in range(1, 11):
-        for part in range(20):
-            world.put(f"vendor/exports/2026-{month:02d}-invoice-{part}.csv", b"a\n1\n")
-    result = Ticks(work).tick()
-
-    assert len(result.run_requests) == 10
-    assert len(result.cursor) < 4096
-    assert json.loads(result.cursor)["asked"] == [r.run_key for r in result.run_requests]
+    assert watch.asked() == ["2026-02-01"]
 
 
-def test_sensor_runs_by_itself_and_starts_the_task_run(world):
-    """As Dagster calls it."""
-    sensor = arrival_sensor(VENDOR_RECONCILIATION.binding)
-    with dg.build_sensor_context() as context:
-        result = sensor(context)
+def test_cursor_that_a_person_resets_asks_for_nothing_twice(watch):
+    """What was requested is in the journal, not in the cursor."""
+    watch.tick()
+    watch.cursor = None
 
-    assert sensor.default_status is dg.DefaultSensorStatus.RUNNING
-    assert sensor.job_name == "vendor_reconciliation__task_run"
-    assert "1 objects" in result.skip_reason.skip_message
+    assert watch.asked() == []
 
 
-def test_quarter_is_recognised_in_a_key(seeded, endpoint):
+def test_request_names_its_set_and_the_journal_holds_it(watch):
+    """No key is in a tag: the run names the set by a digest, which the journal knows."""
+    (request,) = watch.tick().run_requests
+    (seen,) = watch.seen("2026-02")
+    ours = {name: value for name, value in request.tags.items() if name.startswith("planexec/")}
+
+    assert ours == {"planexec/delivery": request.run_key.removeprefix("2026-02-01:"), "planexec/objects": "1"}
+    assert (seen.key, seen.requested) == (FEBRUARY, request.run_key)
+    assert "invoice" not in json.dumps(dict(request.tags))
+
+
+def test_journal_from_before_the_sensor_kept_sets_is_read(watch, tmp_path):
+    """A table of the old shape with a row of the old kind: nothing raises, and the month is asked for once."""
+    with sqlite3.connect(tmp_path / "journal.sqlite") as old:
+        old.execute(
+            "create table planexec_arrivals (task varchar(200), bucket varchar(200), object_key varchar(1024), version "
+            "varchar(300), period varchar(20) not null, size bigint not null, first_seen varchar(40) not null, "
+            "requested varchar(200), primary key (task, bucket, object_key, version))"
+        )
+        row = (watch.binding.task.name, watch.binding.task.drop.bucket, FEBRUARY, "v", "2026-02", 3, "2026", "?old")
+        old.execute("insert into planexec_arrivals values (?, ?, ?, ?, ?, ?, ?, ?)", row)
+    old.close()
+
+    assert [watch.asked(), watch.asked()] == [["2026-02-01"], []]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "key", "periods"),
+    [
+        (r"(invoice-{period}|{period}-bill)\.csv", "exports/2026-02-bill.csv", ["2026-02-01"]),
+        (r"{period}/{period}\.csv", "exports/2026-02/2026-02.csv", ["2026-02-01"]),
+        (r"{period}/{period}\.csv", "exports/2026-02/2026-01.csv", []),
+        (r".*{period}.*\.csv", "exports/2026-02-corrects-2026-01.csv", ["2026-01-01", "2026-02-01"]),
+        (r"\d+{period}\.csv", "exports/120262026-02.csv", ["2026-02-01"]),
+    ],
+    ids=["either-branch", "twice-the-same", "twice-another", "two-months", "after-digits"],
+)
+def test_object_belongs_to_the_months_whose_runs_would_read_it(vendor, watch, instance, pattern, key, periods):
+    """The sensor sorts by the very pattern by which a run admits: no key is read by a month and unseen for it."""
+    vendor.put(key, b"a\n1\n")
+    vendor.delete(FEBRUARY)
+    drop = replace(watch.binding.task.drop, pattern=pattern)
+    clock = SetClock(ahead_s=3600)
+    sorting = Watch(planned_for(drop, vendor.store(), clock, name=f"{watch.binding.task.name}_p"), instance, clock)
+
+    assert [sorting.asked(), sorting.asked()] == [periods, []]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "why"),
+    [(r"invoice\.csv", "does not name the period"), (r"{period}-(.csv", "is no regular expression")],
+)
+def test_pattern_that_cannot_tell_months_is_refused_when_the_definitions_load(watch, pattern, why):
+    """And not at three in the morning, by a tick."""
+    task = watch.binding.task
+    binding = replace(watch.binding, task=replace(task, drop=replace(task.drop, pattern=pattern)))
+    with pytest.raises(PlanexecError, match=why) as refused:
+        arrival_sensor(binding)
+
+    assert refused.value.code == "BAD_CONTRACT"
+    assert "{period}" in refused.value.hint
+
+
+def test_drop_that_moves_to_another_bucket_starts_anew(vendor, watch, s3_server):
+    """What lay in the old one is no part of the delivery any more."""
+    watch.tick()
+    s3_server.client.create_bucket(Bucket=f"{vendor.name}-moved")
+    s3_server.client.put_object(Bucket=f"{vendor.name}-moved", Key=FEBRUARY, Body=b"a,b\n1,2\n")
+    drop = replace(watch.binding.task.drop, bucket=f"{vendor.name}-moved")
+    moved = planned_for(drop, vendor.store(), watch.clock, name=watch.binding.task.name)
+    after = Watch(moved, watch.instance, watch.clock)
+
+    assert [r.tags["planexec/objects"] for r in after.tick().run_requests] == ["1"]
+    assert after.asked() == []
+
+
+def test_sensor_of_the_project_is_on_and_starts_the_task_run(tmp_path, seeded, endpoint, instance):
+    """As the example defines it, on its own resources."""
+    clock = SetClock(ahead_s=3600)
+    with world_of(seeded, tmp_path, endpoint):
+        watch = Watch(with_ports(VENDOR_RECONCILIATION, clock=clock), instance, clock)
+        asked = watch.asked()
+
+    assert watch.sensor.default_status is dg.DefaultSensorStatus.RUNNING
+    assert watch.sensor.job_name == "vendor_reconciliation__task_run"
+    assert asked[:3] == ["2026-01-01", "2026-02-01", "2026-03-01"]
+
+
+def test_quarter_is_recognised_in_a_key(tmp_path, seeded, endpoint, instance):
     """The council's files are named by quarter."""
     from assets.council_spend.binding import COUNCIL_SPEND
 
-    world = DemoWorld(seeded, endpoint, data="council")
-    world.seed_drop()
-    from dagster_planexec.resources.s3_object_store import S3ObjectStore
+    clock = SetClock(ahead_s=3600)
+    with world_of(seeded, tmp_path, endpoint):
+        DemoWorld(tmp_path, endpoint, data="council").seed_drop()
+        asked = Watch(with_ports(COUNCIL_SPEND, clock=clock), instance, clock).asked()
 
-    task = COUNCIL_SPEND.binding.task
-    listing = list_drop(task, S3ObjectStore(world.s3).list(task.drop.bucket, task.drop.prefix))
-
-    assert sorted(listing.deliveries) == ["2017-Q2", "2017-Q3", "2017-Q4", "2018-Q1"]
+    assert asked == ["2017-04-01", "2017-07-01", "2017-10-01", "2018-01-01"]
 
 
 def wait_for_the_next_second() -> None:
     """The store's clock has whole seconds."""
-    import time
-
     time.sleep(1.05)

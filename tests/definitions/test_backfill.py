@@ -104,16 +104,14 @@ def test_refusal_is_one_task_run_although_run_retries_are_on(dev, year):
 
 def test_one_check_row_per_gate_and_month_and_none_left_planned(dev, year):
     """Neither a row too many nor one that waits for ever."""
-    query = """query($key: AssetKeyInput!) { assetNodeOrError(assetKey: $key) { ... on AssetNode {
-      assetChecksOrError { ... on AssetChecks { checks { name } } } } } }"""
     for asset in REPEATABLE:
-        checks = dev.query(query, key={"path": [asset]})["assetNodeOrError"]["assetChecksOrError"]["checks"]
+        checks = dev.checks(asset)
         assert checks
         for check in checks:
-            rows = dev.history(asset, check["name"])
+            rows = dev.history(asset, check)
 
-            assert sorted(row["partition"] for row in rows) == sorted([*GOOD, BAD]), check["name"]
-            assert {row["status"] for row in rows} <= {"SUCCEEDED", "FAILED"}, check["name"]
+            assert sorted(row["partition"] for row in rows) == sorted([*GOOD, BAD]), check
+            assert {row["status"] for row in rows} <= {"SUCCEEDED", "FAILED"}, check
 
 
 def test_no_credit_is_issued_in_a_backfill(dev, year, home):

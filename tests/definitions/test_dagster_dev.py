@@ -93,13 +93,11 @@ def test_stopped_gate_is_red_for_its_partition_with_both_sides(dev, months):
 
 def test_no_check_row_is_left_planned(dev, months):
     """Every gate has one row per month, and none of them waits."""
-    query = """query($key: AssetKeyInput!) { assetNodeOrError(assetKey: $key) { ... on AssetNode {
-      assetChecksOrError { ... on AssetChecks { checks { name } } } } } }"""
     for asset in REPEATABLE:
-        checks = dev.query(query, key={"path": [asset]})["assetNodeOrError"]["assetChecksOrError"]["checks"]
+        checks = dev.checks(asset)
         assert checks
         for check in checks:
-            rows = dev.history(asset, check["name"])
+            rows = dev.history(asset, check)
 
             assert sorted(r["partition"] for r in rows) == [HELD, STOPPED, HEALTHY], f"{asset}.{check['name']}"
             assert {r["status"] for r in rows} <= {"SUCCEEDED", "FAILED"}, f"{asset}.{check['name']}"
@@ -129,24 +127,18 @@ def test_plan_run_is_linked_and_shows_its_steps(dev, months):
 
 def test_failure_sensor_hears_the_task_run_and_not_the_plan_run(dev, months):
     """In the real daemon, once."""
-    ticks = """query($s: SensorSelector!) { sensorOrError(sensorSelector: $s) { ... on Sensor {
-      sensorState { ticks(limit: 50) { status skipReason runIds error { message } } } } } }"""
-    selector = {**LOCATION, "sensorName": "planexec__failures"}
     text = f"{TASK} {STOPPED}: EMPTY_EXTRACT: extract_has_rows failed at load_staging"
     heard = _until(lambda: dev.log.read_text().count(text))
 
     assert heard
-    found = dev.query(ticks, s=selector)["sensorOrError"]["sensorState"]["ticks"]
+    found = dev.ticks("planexec__failures")
     assert [t["error"] for t in found if t["status"] == "FAILURE"] == []
     assert f"/runs/{dev.ended(months[STOPPED])['tags']['planexec/plan_run']}" not in dev.log.read_text()
 
 
 def test_arrival_sensor_ticks_without_error(dev, months):
     """It looks at the real bucket and waits for it to settle."""
-    ticks = """query($s: SensorSelector!) { sensorOrError(sensorSelector: $s) { ... on Sensor {
-      sensorState { ticks(limit: 50) { status skipReason error { message } } } } } }"""
-    selector = {**LOCATION, "sensorName": f"{TASK}__arrivals"}
-    found = _until(lambda: dev.query(ticks, s=selector)["sensorOrError"]["sensorState"]["ticks"])
+    found = _until(lambda: dev.ticks(f"{TASK}__arrivals"))
 
     assert {t["status"] for t in found} <= {"SKIPPED", "STARTED"}
     assert any("3 deliveries not yet requested" in (t["skipReason"] or "") for t in found), found

@@ -1,69 +1,17 @@
-"""Schedule, failure sensor and the built definitions."""
+"""The failure sensor and the built definitions."""
 
 from __future__ import annotations
-
-from datetime import UTC, datetime
 
 import dagster as dg
 import pytest
 
-from assets.council_spend.binding import COUNCIL_SPEND
 from assets.vendor_reconciliation.binding import VENDOR_RECONCILIATION
 from dagster_planexec import PlanexecError, planexec_definitions
 from dagster_planexec.definitions.partitions import partitions_of
 from dagster_planexec.definitions.triggers.failure_sensor import failure_sensor
-from dagster_planexec.definitions.triggers.schedule import task_schedule
 
 VENDOR = VENDOR_RECONCILIATION.binding.task
-COUNCIL = COUNCIL_SPEND.binding.task
 pytestmark = pytest.mark.xdist_group("flagship-months")
-
-
-def request_at(task, when):
-    """What the schedule asks for at an instant."""
-    with dg.build_schedule_context(scheduled_execution_time=when) as context:
-        return task_schedule(task)(context)
-
-
-@pytest.mark.parametrize(
-    ("task", "when", "partition"),
-    [
-        (VENDOR, datetime(2026, 3, 10, 6, tzinfo=UTC), "2026-02-01"),
-        (VENDOR, datetime(2027, 1, 10, 6, tzinfo=UTC), "2026-12-01"),
-        (COUNCIL, datetime(2018, 1, 10, 6, tzinfo=UTC), "2017-10-01"),
-        (COUNCIL, datetime(2018, 4, 10, 5, tzinfo=UTC), "2018-01-01"),
-    ],
-    ids=["month", "over-new-year", "quarter", "last-quarter-in-summer-time"],
-)
-def test_schedule_asks_for_the_period_just_closed(task, when, partition):
-    """By the task's own clock."""
-    assert request_at(task, when).partition_key == partition
-
-
-@pytest.mark.parametrize(
-    ("task", "when"),
-    [(VENDOR, datetime(2026, 1, 10, tzinfo=UTC)), (COUNCIL, datetime(2026, 1, 10, tzinfo=UTC))],
-    ids=["before-the-first", "after-the-last"],
-)
-def test_schedule_skips_what_is_no_partition(task, when):
-    """And says so."""
-    assert "is not a partition" in request_at(task, when).skip_message
-
-
-@pytest.mark.parametrize(
-    ("task", "now", "keys"),
-    [
-        (VENDOR, datetime(2026, 4, 1, tzinfo=UTC), ["2026-01-01", "2026-02-01", "2026-03-01"]),
-        (COUNCIL, datetime(2026, 4, 1, tzinfo=UTC), ["2017-04-01", "2017-07-01", "2017-10-01", "2018-01-01"]),
-        (COUNCIL, datetime(2017, 12, 31, 23, tzinfo=UTC), ["2017-04-01", "2017-07-01"]),
-    ],
-    ids=["months", "quarters", "quarter-still-running"],
-)
-def test_partition_keys_are_the_periods_own(task, now, keys):
-    """First days, as `Period.key` writes them."""
-    found = list(partitions_of(task).get_partition_keys(current_time=now))
-
-    assert found == keys == [task.period(key).key for key in found]
 
 
 def told_of(month, run, told):
@@ -77,17 +25,19 @@ def told_of(month, run, told):
 
 
 def test_failure_of_a_task_run_is_told_with_everything_to_act_on(stopped):
-    """Code, step, both sides, link, hint, next command."""
+    """The one sentence, which holds both sides and the hint; code, step, link, next command."""
     told = []
     told_of(stopped, stopped.task_run, told)
 
     (text,) = told
+    sentence, _ = stopped.failure(stopped.task_run)
     lines = dict(line.split(": ", 1) for line in text.splitlines())
+    assert lines["vendor_reconciliation 2026-02-01"] == sentence
     assert lines["code"] == "OBJECT_GONE"
     assert lines["step"] == "fetch_export"
     assert lines["run"] == f"/runs/{stopped.task_run.run_id}"
     assert lines["next"] == "planexec run vendor_reconciliation --partition 2026-02-01"
-    assert {"expected", "observed", "hint"} <= set(lines)
+    assert set(lines) == {"vendor_reconciliation 2026-02-01", "code", "step", "run", "next"}
 
 
 def test_failure_of_a_plan_run_is_not_told_twice(stopped):
@@ -96,6 +46,21 @@ def test_failure_of_a_plan_run_is_not_told_twice(stopped):
     skipped = told_of(stopped, stopped.plan_run, told)
 
     assert (told, skipped.skip_message) == ([], "not a task run")
+
+
+def test_run_that_died_before_it_could_say_whose_it_is_is_told(stopped):
+    """A worker that never came up leaves no tag of ours: the run is known by its job."""
+    import definitions
+
+    job = definitions.defs.resolve_job_def("vendor_reconciliation__task_run")
+    died = stopped.instance.create_run_for_job(job, tags={"dagster/partition": "2026-02-01"})
+    stopped.instance.report_run_failed(died, "the worker is gone")
+    told = []
+    told_of(stopped, died, told)
+
+    (text,) = told
+    assert text.startswith("vendor_reconciliation 2026-02-01: ")
+    assert f"/runs/{died.run_id}" in text
 
 
 def test_two_tasks_may_not_share_a_name():

@@ -67,7 +67,7 @@ def test_the_loss_of_the_control_is_the_whole_ledger():
 def test_the_home_holds_what_readme_says(home: Path, refusal: str):
     """Every entry that a run leaves in its home has its line."""
     told = {name.rstrip("/") for name in re.findall(r"^\| `([\w.]+/?)` \|", README, re.MULTILINE)}
-    left = {path.name for path in home.iterdir() if not path.name.endswith(("-wal", "-shm", ".wal"))}
+    left = {path.name for path in home.iterdir() if not path.name.endswith(("-wal", "-shm", ".wal", ".opening"))}
 
     assert refusal
     assert left <= told

@@ -41,11 +41,10 @@ TERMINATE = """mutation($id: String!) { terminateRun(runId: $id) { __typename ..
   ... on TerminateRunFailure { message } } }"""
 RELOAD = """mutation($name: String!) { reloadRepositoryLocation(repositoryLocationName: $name) { __typename
   ... on PythonError { message } } }"""
-CHECKS = """query($key: AssetKeyInput!, $partition: String) { assetNodeOrError(assetKey: $key) { ... on AssetNode {
-  isExecutable
-  assetChecksOrError { ... on AssetChecks { checks { name
-    executionForLatestMaterialization { status runId }
-    partitionStatuses { ... on AssetCheckTimePartitionStatuses { ranges { status startKey endKey } } } } } } } } }"""
+CHECKS = """query($key: AssetKeyInput!) { assetNodeOrError(assetKey: $key) { ... on AssetNode {
+  assetChecksOrError { ... on AssetChecks { checks { name } } } } } }"""
+TICKS = """query($s: SensorSelector!) { sensorOrError(sensorSelector: $s) { ... on Sensor {
+  sensorState { ticks(limit: 50) { status skipReason runIds error { message } } } } } }"""
 HISTORY = """query($key: AssetKeyInput!, $name: String!) {
   assetCheckExecutions(assetKey: $key, checkName: $name, limit: 20) { status partition runId
     evaluation { success severity description metadataEntries { label ... on TextMetadataEntry { text } } } } }"""
@@ -207,6 +206,16 @@ class DagsterDev(AbstractContextManager["DagsterDev"]):
         """What the failing events of a run say."""
         events = self.events(run_id)
         return [e.get("message", "") + str(e.get("error", "")) for e in events if "Failure" in e["__typename"]]
+
+    def ticks(self, sensor: str) -> list[dict[str, Any]]:
+        """The ticks of a sensor, newest first."""
+        found = self.query(TICKS, s={**LOCATION, "sensorName": sensor})
+        return found["sensorOrError"]["sensorState"]["ticks"]
+
+    def checks(self, asset: str) -> list[str]:
+        """The checks that are declared for an asset."""
+        found = self.query(CHECKS, key={"path": [asset]})["assetNodeOrError"]["assetChecksOrError"]["checks"]
+        return [check["name"] for check in found]
 
     def history(self, asset: str, check: str) -> list[dict[str, Any]]:
         """Every execution of a check."""

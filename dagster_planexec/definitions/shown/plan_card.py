@@ -20,6 +20,8 @@ from dagster_planexec.plan.model import Plan, Step
 from dagster_planexec.settle import CheckedPlan
 
 _JUDGED = frozenset({"passed", "failed"})
+MOST_STEPS = 100
+"""Steps in the table; the Markdown beside it is cut by its length."""
 LONGEST_CARD = 12_000
 """Characters of one piece of Markdown in an event."""
 
@@ -30,6 +32,7 @@ def plan_card(checked: CheckedPlan, work: Work) -> dict[str, dg.MetadataValue[An
     shut = [v for v in checked.live if not v.opens]
     provenance = checked.attempt.provenance
     return {
+        "steps": _steps(checked.plan),
         "plan": dg.MetadataValue.md(_plan(checked.plan)),
         "plan_digest": dg.MetadataValue.text(checked.digest),
         "revision": dg.MetadataValue.int(checked.attempt.revision),
@@ -88,6 +91,24 @@ def _durations(checked: CheckedPlan, journal: Journal) -> dict[str, float]:
     if earlier is None:
         return {}
     return {done.tool: done.duration_s for done in tools_done(journal, earlier.id)}
+
+
+def _steps(plan: Plan) -> dg.TableMetadataValue:
+    """The steps at a glance: Dagster shows a table as it is, and longer Markdown behind a click."""
+    needs = edges(plan)
+    return dg.MetadataValue.table(
+        [
+            dg.TableRecord(
+                {
+                    "step": one_line(step.id, 100), "tool": one_line(step.tool, 100),
+                    "after": one_line(", ".join(needs[step.id]), 200),
+                    "arguments": one_line(json.dumps(dict(step.args), ensure_ascii=False), 160),
+                }
+            )
+            for step in plan.steps[:MOST_STEPS]
+        ],
+        schema=dg.TableSchema([dg.TableColumn(name) for name in ("step", "tool", "after", "arguments")]),
+    )  # fmt: skip
 
 
 def _plan(plan: Plan) -> str:

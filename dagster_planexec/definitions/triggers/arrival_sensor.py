@@ -2,171 +2,234 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
+import math
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import dagster as dg
 
 from dagster_planexec.compiler.binding import TaskBinding, work_of
-from dagster_planexec.contract.task import Drop, Task
+from dagster_planexec.contract.codes import meaning
+from dagster_planexec.contract.task import Task
 from dagster_planexec.definitions.partitions import has_partition
 from dagster_planexec.definitions.planned_task import task_run_name
+from dagster_planexec.definitions.triggers.drop_look import LISTING_S, Looked, Place, look_through
+from dagster_planexec.definitions.triggers.task_runs import TaskRuns
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.work import Work
-from dagster_planexec.journal.arrivals import Arrival, ask, confirm, remember, requested
-from dagster_planexec.world.period import Period
-from dagster_planexec.world.ports import ObjectFacts
+from dagster_planexec.journal.arrivals.requests import (
+    Delivery,
+    ask,
+    deliveries,
+    note_started,
+    set_digest,
+    unstarted,
+    was_last,
+)
 
 QUIET_VARIABLE = "PLANEXEC_QUIET_S"
 """Overrides every task's quiet period, in seconds: a demo does not wait a quarter of an hour."""
+INTERVAL_VARIABLE = "PLANEXEC_LOOK_EVERY_S"
+"""Seconds between two looks at least, read when the definitions are loaded. Dagster's own loop takes five."""
+INTERVAL_S = 30
 MOST_REQUESTS = 40
-"""Runs asked for in one tick at most: a cursor that names them stays far under 4 kB. The rest follow next time."""
-_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
-_PERIOD = r"\d{4}-(?:\d{2}|Q[1-4])"
+"""Runs asked for in one tick at most. The rest follow next time."""
+_LONGEST_S = 10 * 365 * 24 * 3600
+MOST_NAMED = 5
+"""Periods named per reason in what a tick says; the count is exact."""
+DELIVERY_TAG = "planexec/delivery"
+"""On the run: which set of objects it was asked for. The journal holds the set; no vendor's text is in a tag."""
+OBJECTS_TAG = "planexec/objects"
 
 
-@dataclass(slots=True)
-class Delivery:
-    """What lies in the drop for one period now."""
+def arrival_sensor(binding: TaskBinding, *, interval_s: int | None = None) -> dg.SensorDefinition:
+    """A sensor that looks at a task's drop and asks for one run per settled delivery.
 
-    period: Period
-    arrivals: list[Arrival] = field(default_factory=list)
-    newest: datetime = _LONG_AGO
+    A delivery is what lies in the drop for one period. It has settled when nothing of it came or was replaced for the
+    quiet period, and it is asked for if it holds anything that the last request of its period did not: a new key, other
+    bytes under a known key, the same bytes sent again. What was deleted is nothing new. While a task run of the period
+    has not ended the delivery waits, and comes next.
 
-    def add(self, facts: ObjectFacts) -> None:
-        """One more object."""
-        self.arrivals.append(Arrival.of(facts, self.period.text))
-        self.newest = max(self.newest, facts.last_modified)
+    A delivery is also asked for if a person or the schedule has run the period on it already. Whether that run saw all
+    of it, and was ended by something that has passed, is not for a sensor to find out; the run that is asked for
+    continues the attempt with the same inputs, asks no model, reuses what is done and credits nothing twice.
 
-    @property
-    def run_key(self) -> str:
-        """The partition and the set: the same objects in the same versions are never requested twice."""
-        versions = json.dumps(sorted([a.bucket, a.key, a.version] for a in self.arrivals))
-        return f"{self.period.key}:{hashlib.sha256(versions.encode()).hexdigest()[:16]}"
-
-
-@dataclass(slots=True)
-class Listing:
-    """Everything in the drop, by period, and what was passed over."""
-
-    deliveries: dict[str, Delivery] = field(default_factory=dict)
-    objects: int = 0
-    passed_over: int = 0
-    """Markers, objects of no bytes, and keys of no period."""
-
-
-def arrival_sensor(binding: TaskBinding, *, interval_s: int = 30) -> dg.SensorDefinition:
-    """A sensor that looks at a task's drop.
+    A tick that cannot look fails, with a code and a hint: what is only skipped is noticed by nobody. Nothing is lost by
+    it; the next tick looks again.
 
     Args:
         binding: The task's parts.
-        interval_s: Seconds between two looks at least.
+        interval_s: Seconds between two looks at least; else `PLANEXEC_LOOK_EVERY_S`, else 30.
+
+    Raises:
+        PlanexecError: BAD_CONTRACT if the drop's pattern names no period or is no pattern, or the variable no number.
     """
     task = binding.task
+    _require_pattern(task)
 
     @dg.sensor(
         name=f"{task.name}__arrivals",
         job_name=task_run_name(task),
-        minimum_interval_seconds=interval_s,
+        minimum_interval_seconds=interval_s or max(1, round(_seconds(INTERVAL_VARIABLE, INTERVAL_S))),
         default_status=dg.DefaultSensorStatus.RUNNING,
         description=f"Looks at s3://{task.drop.bucket}/{task.drop.prefix}; starts a run when a delivery has settled.",
     )
     def arrivals(context: dg.SensorEvaluationContext) -> dg.SensorResult:
-        work = work_of(binding)
         try:
-            return look_at_drop(work, context.cursor)
-        finally:
-            work.journal.close()
+            work = work_of(binding)
+            try:
+                tick = look_at_drop(work, context.cursor, TaskRuns(context.instance, task))
+            finally:
+                work.journal.close()
+        except PlanexecError as error:
+            raise LookFailedError(task, error) from None  # where in the code it came from helps nobody here
+        context.log.info(tick.said)
+        return dg.SensorResult(
+            run_requests=tick.requests,
+            skip_reason=None if tick.requests else tick.said,
+            cursor=tick.place.cursor,
+        )
 
     return arrivals
 
 
-def look_at_drop(work: Work, cursor: str | None) -> dg.SensorResult:
-    """One tick: what is new and settled becomes a request, everything else a count.
+class LookFailedError(dg.DagsterError):
+    """A tick could not look. Dagster shows its own errors as they are, and buries any other under a stack trace."""
 
-    The cursor names what the tick before asked for. Dagster stores it together with the requests, so finding it here
-    means that they are durable; without it they are asked for again, under the same run keys.
+    def __init__(self, task: Task, error: PlanexecError) -> None:
+        self.code = error.code
+        self.hint = error.hint or meaning(error.code).hint
+        super().__init__(f"{error.code}: {task.name}: {error.message}\nhint: {self.hint}")
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """What came of one look."""
+
+    requests: list[dg.RunRequest]
+    said: str
+    """What there is and what waits for what, for people."""
+    place: Place
+
+
+@dataclass(slots=True)
+class Waiting:
+    """Deliveries that are not asked for now, by why."""
+
+    changing: list[str] = field(default_factory=list)
+    running: list[str] = field(default_factory=list)
+    open_periods: list[str] = field(default_factory=list)
+    next_time: list[str] = field(default_factory=list)
+
+    def text(self, how_to_end: str) -> str:
+        """One part per reason that there is."""
+        reasons = (
+            (self.changing, "still change", ""),
+            (self.running, "wait for a run to end", f": {how_to_end}"),
+            (self.open_periods, "are of a period that has not ended", ""),
+            (self.next_time, "wait for the next look", ""),
+        )
+        return "".join(f"; {len(which)} {reason} ({_listed(which)}){more}" for which, reason, more in reasons if which)
+
+
+def look_at_drop(work: Work, cursor: str | None, runs: TaskRuns) -> Tick:
+    """One tick: what is new and settled becomes a request, everything else a reason.
+
+    A request counts as made once a run of its key is there, and not before: what a daemon dropped, or a person only
+    tried out in a dry run, is asked for again under the same key, which Dagster starts once.
     """
-    task, journal = work.task, work.journal
-    for run_key in _asked(cursor):
-        confirm(journal, task.name, run_key)
-    now = work.ports.clock.now()
-    listing = list_drop(task, work.ports.objects.list(task.drop.bucket, task.drop.prefix))
-    fresh = remember(journal, task.name, (a for d in listing.deliveries.values() for a in d.arrivals))
-    done = requested(journal, task.name)
-    waiting = [
-        d
-        for d in listing.deliveries.values()
-        if any(done.get((a.bucket, a.key, a.version)) is None for a in d.arrivals)
-    ]
-    due = [d for d in waiting if d.newest + _quiet(task) <= now]
-    open_now = [d for d in due if has_partition(task, d.period, now)]
-    asked = sorted(open_now, key=lambda d: d.period)[:MOST_REQUESTS]
-    for delivery in asked:
-        ask(journal, task.name, delivery.arrivals, delivery.run_key)
-    said = (
-        f"{listing.objects} objects, {listing.passed_over} passed over, {fresh} new; {len(waiting)} deliveries not yet "
-        f"requested, of which {len(waiting) - len(due)} still change, {len(due) - len(open_now)} are of a period "
-        f"that has not ended, {len(open_now) - len(asked)} wait for the next look"
-    )
-    return dg.SensorResult(
-        run_requests=[
-            dg.RunRequest(
-                run_key=d.run_key, partition_key=d.period.key, tags={"planexec/objects": str(len(d.arrivals))}
-            )
-            for d in asked
-        ],
-        skip_reason=None if asked else said,
-        cursor=json.dumps({"asked": [d.run_key for d in asked]}),
-    )
+    note_started(work.journal, work.task.name, runs.there_are(unstarted(work.journal, work.task.name)))
+    quiet = _quiet(work.task)
+    looked = look_through(work, Place.read(cursor))
+    said = _seen(looked)
+    if not looked.is_whole:
+        said += f"; the listing takes longer than {LISTING_S:g} s and goes on from there in the next tick"
+        return Tick([], said, looked.place)
+    requests, waiting = _requests(work, runs, quiet)
+    said += f"; {len(requests)} runs requested" + waiting.text(runs.how_to_end)
+    return Tick(requests, said, looked.place)
 
 
-def list_drop(task: Task, objects: Iterable[ObjectFacts]) -> Listing:
-    """The objects by period."""
-    listing = Listing()
-    pattern = _any_period(task.drop)
-    for facts in objects:
-        listing.objects += 1
-        period = _period_of(task, pattern, facts)
-        if period is None:
-            listing.passed_over += 1
+def _requests(work: Work, runs: TaskRuns, quiet: timedelta) -> tuple[list[dg.RunRequest], Waiting]:
+    task, now = work.task, work.ports.clock.now()
+    requests: list[dg.RunRequest] = []
+    waiting = Waiting()
+    for delivery in deliveries(work.journal, task.name):
+        if delivery.news == 0:
+            continue
+        period = task.period(delivery.period)
+        if now < delivery.changed_at + quiet:
+            waiting.changing.append(f"{period.text} until {_clock(delivery.changed_at + quiet)}")
+            continue
+        digest = set_digest(work.journal, task.name, period.text)
+        if was_last(work.journal, task.name, period.text, digest):
+            continue
+        if not has_partition(task, period, now):
+            waiting.open_periods.append(period.text)
+        elif len(requests) == MOST_REQUESTS:
+            waiting.next_time.append(period.text)
+        elif (running := runs.unfinished(period.key)) is not None:
+            waiting.running.append(f"{period.text}: {running}")
         else:
-            listing.deliveries.setdefault(period.text, Delivery(period)).add(facts)
-    return listing
+            run_key = ask(work.journal, task.name, period, digest, delivery.objects)
+            requests.append(_request(run_key, period.key, delivery))
+    return requests, waiting
 
 
-def _period_of(task: Task, pattern: re.Pattern[str], facts: ObjectFacts) -> Period | None:
-    if facts.size == 0 or facts.key.endswith("/"):
-        return None
-    found = pattern.fullmatch(facts.key[len(task.drop.prefix) :])
-    if found is None:
-        return None
-    try:
-        period = task.period(found["planexec_period"])
-    except PlanexecError:
-        return None  # named like a period, and none of the task's
-    return period if task.drop.matches(facts.key, period) else None
+def _request(run_key: str, partition_key: str, delivery: Delivery) -> dg.RunRequest:
+    tags = {DELIVERY_TAG: run_key.partition(":")[2], OBJECTS_TAG: str(delivery.objects)}
+    return dg.RunRequest(run_key=run_key, partition_key=partition_key, tags=tags)
 
 
-def _any_period(drop: Drop) -> re.Pattern[str]:
-    """The drop's pattern for whatever period: the first mention captures, the others must be the same."""
-    first = drop.pattern.replace("{period}", f"(?P<planexec_period>{_PERIOD})", 1)
-    return re.compile(first.replace("{period}", "(?P=planexec_period)"))
+def _seen(looked: Looked) -> str:
+    unread = f" ({looked.unread} of them replaced before anybody saw them)" if looked.unread else ""
+    return f"{looked.objects} objects, {looked.passed_over} passed over, {looked.fresh} new{unread}"
+
+
+def _listed(which: Sequence[str]) -> str:
+    more = f", and {len(which) - MOST_NAMED} more" if len(which) > MOST_NAMED else ""
+    return ", ".join(which[:MOST_NAMED]) + more
+
+
+def _clock(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _quiet(task: Task) -> timedelta:
-    return timedelta(seconds=float(os.environ.get(QUIET_VARIABLE) or task.drop.quiet_s))
+    return timedelta(seconds=_seconds(QUIET_VARIABLE, task.drop.quiet_s))
 
 
-def _asked(cursor: str | None) -> Sequence[str]:
-    """The run keys in a cursor; none in one that this sensor did not write."""
+def _seconds(variable: str, default: float) -> float:
+    """A number of seconds from the environment."""
+    text = os.environ.get(variable)
+    if not text:
+        return default
     try:
-        asked = json.loads(cursor or "{}")["asked"]
-    except (ValueError, KeyError, TypeError):
-        return ()
-    return [run_key for run_key in asked if isinstance(run_key, str)] if isinstance(asked, list) else ()
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 <= seconds <= _LONGEST_S:  # also what is no number at all
+        raise PlanexecError(
+            "BAD_CONTRACT",
+            f"{variable} is {text[:40]!r}; expected a number of seconds, 0 or more",
+            hint=f"set {variable} in the environment of the code location, or unset it for {default:g} s",
+        )
+    return seconds
+
+
+def _require_pattern(task: Task) -> None:
+    pattern = task.drop.pattern
+    try:
+        re.compile(task.drop.pattern_of(task.period(task.first_period)))
+        wrong = None if "{period}" in pattern else "it does not name the period its objects belong to"
+    except re.error as error:
+        wrong = f"it is no regular expression: {error}"
+    if wrong is not None:
+        raise PlanexecError(
+            "BAD_CONTRACT",
+            f"the drop of {task.name} has the pattern {pattern[:120]!r}: {wrong}",
+            hint="write a regular expression over the key behind the prefix, with {period} where the period stands",
+        )

@@ -9,9 +9,9 @@ from typing import Any
 
 import dagster as dg
 
-from dagster_planexec.compiler.plan_run import PARTITION_TAG, TASK_RUN_TAG, TASK_TAG
+from dagster_planexec.compiler.plan_run import PARTITION_TAG
 from dagster_planexec.contract.task import Task
-from dagster_planexec.definitions.shown.gates import repeatable
+from dagster_planexec.definitions.triggers.task_runs import TaskRuns
 from dagster_planexec.journal.told.line import one_line
 from dagster_planexec.journal.told.sentence import LONGEST_TOLD
 
@@ -47,27 +47,17 @@ def failure_sensor(
         description="Tells about every task run that failed: claim, both sides, a link, and what to do next.",
     )
     def failures(context: dg.RunFailureSensorContext) -> dg.SkipReason | None:
-        task = task_of(context.dagster_run, known)
+        run, instance = context.dagster_run, context.instance
+        # The tag is set by the run itself; one that died earlier is known by its job, or by what it was to make.
+        task = next((task for task in known if TaskRuns(instance, task).is_of_task(run)), None)
         if task is None:
             return dg.SkipReason("not a task run")
-        text = failure_text(task, context.dagster_run, context.get_step_failure_events())
+        text = failure_text(task, run, context.get_step_failure_events())
         context.log.error(text)
         on_failure(text)
         return None
 
     return failures
-
-
-def task_of(run: dg.DagsterRun, tasks: Iterable[Task]) -> Task | None:
-    """Whose task run it is; None for plan runs and runs of other things."""
-    if TASK_RUN_TAG in run.tags:
-        return None
-    for task in tasks:
-        keys = {dg.AssetKey(d.name) for d in repeatable(task)}
-        # The tag is set by the run itself; one that died earlier is known by what it was to make.
-        if run.tags.get(TASK_TAG) == task.name or keys & set(run.asset_selection or ()):
-            return task
-    return None
 
 
 def failure_text(task: Task, run: dg.DagsterRun, failures: Iterable[dg.DagsterEvent]) -> str:

@@ -1,12 +1,16 @@
 """A user's project: the year's task, and an asset of the user's own behind one of its deliverables."""
 
+import os
+
 import dagster as dg
 
-from dagster_planexec import planexec_definitions
+from dagster_planexec import arrival_sensor, planexec_definitions
 from dagster_planexec.definitions.partitions import partitions_of
 from tests.projects.year.binding import YEAR
 
 TASKS = (YEAR,)
+LOOKING = "YEAR_LOOKS_AT_ITS_DROP"
+"""While it is set, deliveries start runs by themselves."""
 
 
 @dg.asset(deps=["recon_report"], partitions_def=partitions_of(YEAR.binding.task))
@@ -15,4 +19,5 @@ def month_end_close(context: dg.AssetExecutionContext) -> None:
     context.log.info("closed %s", context.partition_key)
 
 
-defs = dg.Definitions.merge(planexec_definitions(YEAR, sensors=[]), dg.Definitions(assets=[month_end_close]))
+sensors = [arrival_sensor(YEAR.binding)] if os.environ.get(LOOKING) else []
+defs = dg.Definitions.merge(planexec_definitions(YEAR, sensors=sensors), dg.Definitions(assets=[month_end_close]))

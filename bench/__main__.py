@@ -87,6 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--steps", type=int, default=1_000, help="steps of the long plan (check_plan, compile_plan)")
     parser.add_argument("--chain", type=int, default=10, help="steps of the plan that is run (step_cost)")
     parser.add_argument("--step-rows", type=int, default=61_400, help="rows that each of its steps copies (step_cost)")
+    parser.add_argument("--keys", type=int, default=100_000, help="keys in the drop (tick)")
     parser.add_argument("--cap-mb", type=int, default=64, help="memory that a warehouse may take (capped_load)")
     parser.add_argument("--cap-times", type=float, default=10, help="so many times as large is its file (capped_load)")
     parser.add_argument("--runs", type=int, default=5, help="rounds, of which the median counts; 3 for large sizes")

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from bench.arrivals.tick import tick
 from bench.data.load import load
 from bench.data.memory import capped_load, memory
 from bench.data.reconcile import reconcile
@@ -108,6 +109,12 @@ def _capped_load(sizes: Sizes) -> Iterator[Measured]:
     yield capped_load(sizes.landed(rows), rows=rows, cap_mb=cap, times=times)
 
 
+def _tick(sizes: Sizes) -> Iterator[Measured]:
+    folder = sizes.folder / "tick"
+    folder.mkdir()
+    yield from tick(folder, keys=sizes.options.keys, runs=min(sizes.runs, _ENOUGH))
+
+
 def _dlt(sizes: Sizes) -> Iterator[Measured]:
     on, rows = next(sizes.each())
     yield from beside_dlt(on, sizes.options.peers, rows=rows, runs=sizes.runs_at(rows))
@@ -123,6 +130,7 @@ MEASURES: dict[str, Measure] = {
     "compile_plan": Measure(_compile_plan),
     "import_cost": Measure(lambda sizes: (import_cost(runs=sizes.runs),)),
     "step_cost": Measure(_step_cost),
+    "tick": Measure(_tick),
     "load": Measure(_load),
     "reconcile": Measure(_reconcile),
     "memory": Measure(_memory),

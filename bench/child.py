@@ -31,16 +31,18 @@ class Ran:
     """What came out of it, for comparison."""
 
 
-def run(job: str, folder: Path, *, memory_limit: str | None = None) -> Ran:
+def run(job: str, folder: Path, *, memory_limit: str | None = None, keys: int | None = None) -> Ran:
     """Run a job of this project in a fresh process.
 
     Args:
         job: A name of `JOBS`.
         folder: The folder of a scene.
         memory_limit: The warehouse's.
+        keys: Keys in the drop.
     """
-    limit = [] if memory_limit is None else ["--memory-limit", memory_limit]
-    return spawn([sys.executable, "-m", "bench.child", job, str(folder), *limit])
+    more = [] if memory_limit is None else ["--memory-limit", memory_limit]
+    more += [] if keys is None else ["--keys", str(keys)]
+    return spawn([sys.executable, "-m", "bench.child", job, str(folder), *more])
 
 
 def spawn(command: list[str]) -> Ran:
@@ -66,9 +68,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("job", choices=JOBS)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--memory-limit")
+    parser.add_argument("--keys", type=int)
     options = parser.parse_args(arguments)
     warnings.filterwarnings("ignore", category=UserWarning)
-    job, result = JOBS[options.job](options.folder, options.memory_limit)
+    job, result = JOBS[options.job](options)
     began = time.perf_counter()
     job()
     seconds = time.perf_counter() - began
@@ -77,32 +80,41 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 _Job = tuple[Callable[[], object], Callable[[], object]]
+"""The job, and what says its result."""
+_Prepare = Callable[[argparse.Namespace], _Job]
 
 
-def _load(way: str) -> Callable[[Path, str | None], _Job]:
-    def prepare(folder: Path, memory_limit: str | None) -> _Job:
+def _load(way: str) -> _Prepare:
+    def prepare(options: argparse.Namespace) -> _Job:
         import pyarrow.csv  # noqa: F401, PLC0415 - not to be timed
 
         from bench.data.load import Load  # noqa: PLC0415 - each job loads what it needs
         from bench.scene import opened  # noqa: PLC0415
 
-        made = Load(opened(folder, memory_limit=memory_limit))
+        made = Load(opened(options.folder, memory_limit=options.memory_limit))
         made.make_table()
         return getattr(made, way), made.loaded
 
     return prepare
 
 
-def _reconcile(way: str) -> Callable[[Path, str | None], _Job]:
-    def prepare(folder: Path, memory_limit: str | None) -> _Job:
+def _reconcile(way: str) -> _Prepare:
+    def prepare(options: argparse.Namespace) -> _Job:
         from bench.data.reconcile import Reconcile  # noqa: PLC0415 - each job loads what it needs
         from bench.scene import opened  # noqa: PLC0415
 
-        made = Reconcile(opened(folder, memory_limit=memory_limit))
+        made = Reconcile(opened(options.folder, memory_limit=options.memory_limit))
         made.prepare()
         return getattr(made, way), made.found
 
     return prepare
+
+
+def _ticks(options: argparse.Namespace) -> _Job:
+    from bench.arrivals.tick import two_ticks  # noqa: PLC0415 - each job loads what it needs
+
+    found: list[int] = []
+    return lambda: found.extend(two_ticks(options.folder, options.keys)), lambda: found
 
 
 JOBS = {
@@ -110,6 +122,7 @@ JOBS = {
     "load_with_every_check": _load("with_every_check"),
     "reconcile_join": _reconcile("join"),
     "reconcile_with_everything": _reconcile("everything"),
+    "ticks": _ticks,
 }
 
 if __name__ == "__main__":

@@ -30,6 +30,15 @@ FIGURES = {
         "the same work on the same file, judge the same four checks and tell Dagster the same events; they keep no "
         "journal, hold no deadlines and could not be continued. Both run in one process on one instance on disk.",
     ),
+    "tick": Figure(
+        "a look at a drop",
+        "one evaluation of the arrival sensor over so many keys of ten months, which a store at hand lists: the first, "
+        "which writes all of them down, or a later one, whichever is slower. What a network takes is not in it.",
+    ),
+    "tick_memory": Figure(
+        "peak memory of a look",
+        "of a process that looks twice, beside one whose drop has a tenth of the keys.",
+    ),
     "load": Figure(
         "load with every check, beside DuckDB's own",
         "preconditions, the load by contract, postconditions (an independent count and sum of the file by another "

@@ -13,7 +13,7 @@ from bench.told.words import MISSES
 
 TINY = (
     "--rows", "500", "700", "--steps", "12", "--chain", "2", "--step-rows", "50", "--runs", "1",
-    "--cap-mb", "30", "--cap-times", "0.01",
+    "--cap-mb", "30", "--cap-times", "0.01", "--keys", "1000",
 )  # fmt: skip
 PEERS = ("dlt", "datacompy")
 SIDES = {"join", "sides", "overlap", "identities"}
@@ -30,6 +30,8 @@ FIGURES = [
     ("compile_plan", "s", 1.5, {"compile"}, "s", {"steps": 12}),
     ("import_cost", "ratio", 1.15, {"interpreter", "dagster", "planexec", "both"}, "s", {}),
     ("step_cost", "ratio", 1.3, {"by_hand", "harness"}, "s", {"steps": 2, "rows": 50}),
+    ("tick", "s", 5.0, {"first", "later"}, "s", {"keys": 1000}),
+    ("tick_memory", "ratio", 1.1, {"100_keys", "1000_keys"}, "MB", {"keys": 1000}),
     *at_each_size("load", "ratio", 1.6, CASES | {"tool_alone"}),
     *at_each_size("reconcile_with_ablations", "ratio", 1.6, SIDES),
     *at_each_size("reconcile_with_everything", "ratio", 2.6, SIDES),

@@ -9,7 +9,7 @@ import dagster as dg
 from dagster_planexec.checks.catalogue import BINDERS
 from dagster_planexec.compiler.binding import work_of
 from dagster_planexec.compiler.events import NO_MORE_RUNS
-from dagster_planexec.compiler.plan_run import TASK_TAG
+from dagster_planexec.compiler.plan_run import CODE_TAG, STATUS_TAG, TASK_TAG
 from dagster_planexec.contract.task import Task
 from dagster_planexec.definitions.launcher import DagsterLauncher, reap
 from dagster_planexec.definitions.partitions import partitions_of
@@ -109,6 +109,8 @@ def _settle_period(planned: PlannedTask, context: dg.AssetExecutionContext, *, r
     except Exception as error:  # noqa: BLE001 - whatever it is, the gates are shown as not reached before it goes on
         unforeseen = error
         report = report.ended("error", "INTERNAL", one_line(f"{type(error).__name__}: {error}"))
+    # A hold ends green; whoever looks at a list of runs sees by the tag that a person is waited for.
+    context.instance.add_run_tags(context.run.run_id, {STATUS_TAG: report.status, CODE_TAG: report.code or "none"})
     yield from _show(planned, context, report)
     failed = ending(report, tuple(made_by(report, planned.binding.registry)))
     if failed is not None:

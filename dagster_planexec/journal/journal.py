@@ -260,9 +260,12 @@ class Journal:
         self.append(attempt_id, None, [NewEvent("plan-adopted", None, {"digest": digest, **provenance})])
 
     def close_run(self, attempt_id: str, run_id: str | None, status: str, code: str | None) -> None:
-        """Note how a run of the attempt ended. A later run may continue it."""
+        """Note how a run of the attempt ended. A later run may continue it; what it held for a person is settled too."""
         with self._engine.begin() as db:
             db.execute(sa.update(t.attempts).where(t.attempts.c.id == attempt_id).values(status=status, code=code))
+            if status == "settled":
+                waits = (t.holds.c.attempt == attempt_id, t.holds.c.state == "open")
+                db.execute(sa.update(t.holds).where(*waits).values(state="settled"))
         self.append(attempt_id, run_id, [NewEvent("run-ended", None, {"status": status, "code": code})])
 
     # -- events --------------------------------------------------------------------------------------------------

@@ -101,7 +101,7 @@ class RunReport:
     def of_plan(self, plan: Plan, digest: str, revision: int) -> RunReport:
         """With the plan; its steps are not run yet."""
         waiting = tuple(
-            StepEntry(s.id, s.tool, "not-run", None, "the plan was rejected", 0, 0.0, ()) for s in plan.steps
+            StepEntry(s.id, s.tool, "not-run", None, "the plan was not run", 0, 0.0, ()) for s in plan.steps
         )
         return replace(self, plan=plan, plan_digest=digest, revision=revision, steps=waiting)
 

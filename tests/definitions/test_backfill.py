@@ -138,6 +138,13 @@ def test_no_lock_of_a_database_reaches_a_person(dev, year):
     assert "database is locked" not in dev.log.read_text()
 
 
+def test_held_month_is_found_by_its_tag(dev, year):
+    """It is green like any other; the tag says that a person is waited for."""
+    held = {run["tags"]["dagster/partition"] for run in dev.runs(planexec__status="held")}
+
+    assert held == {f"{CREDITED}-01", f"{INFLATED}-01"}
+
+
 def test_month_asked_for_by_itself_issues_what_its_backfill_held(dev, year, home):
     """What was done is reused: only the credits are left to do."""
     run = dev.ended(dev.materialise("__ASSET_JOB", f"{CREDITED}-01", REPEATABLE))

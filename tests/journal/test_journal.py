@@ -182,6 +182,20 @@ def test_the_same_question_is_the_same_hold_and_another_one_supersedes_it(journa
     assert states == ["superseded", "open"]
 
 
+@pytest.mark.parametrize(("status", "state"), [("settled", "settled"), ("held", "open"), ("stopped", "open")])
+def test_hold_is_settled_with_its_attempt(journal: Journal, status: str, state: str) -> None:
+    """Once its credits are issued nobody is asked any more: an open hold could be paid again by hand."""
+    attempt, _ = _open(journal)
+    ask = {"attempt_id": attempt.id, "task": "t", "period": "2026-03", "step": "issue_credit", "code": "CAP_EXCEEDED"}
+    held = open_hold(journal, **ask, plan_digest="d", facts={"count": 60})
+
+    journal.close_run(attempt.id, "run", status, None)
+
+    found = hold(journal, held.id)
+    assert found is not None
+    assert found.state == state
+
+
 def test_a_journal_that_nothing_names_says_which_variable_would(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only names travel; the place comes from the environment."""
     for variable in ("PLANEXEC_HOME", "DAGSTER_HOME"):

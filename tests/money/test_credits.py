@@ -408,6 +408,21 @@ def test_effects_begin_with_a_period(desk, period, status, code):
     assert (status, code) == (verdict.status, verdict.code)
 
 
+@pytest.mark.parametrize(("amount", "status"), [("7.25", "failed"), (None, "passed")], ids=["a line", "none"])
+def test_backfill_pays_nothing_by_itself(desk, amount, status):
+    """Credit lines of a period that was asked for with others wait, and say how they are issued; no line, no hold."""
+    desk.put([("A", "ledger_only", amount, None)] if amount else [("A", "identical", "7.25", "7.25")])
+    scope = replace(desk.scope(TOOL, ARGS), backfill="bf1")
+
+    (verdict,) = desk.verdicts(period_may_have_effects, scope)
+
+    assert verdict.status == status
+    assert (verdict.code == "APPROVAL_REQUIRED") == (status == "failed")
+    assert ("part of backfill bf1: 1 credit lines wait; a run of that period alone issues them" in verdict.text) == (
+        status == "failed"
+    )
+
+
 @pytest.mark.parametrize(
     ("change", "code"),
     [

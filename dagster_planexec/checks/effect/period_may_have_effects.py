@@ -20,13 +20,11 @@ def period_may_have_effects(scope: StepScope, phase: Phase) -> tuple[BoundCheck,
     first = Period.parse(text, scope.task.granularity)
     clause = scope.stated_by_task("effects_from")
     if scope.period < first:
-        why = f"{scope.period} is before {first}, from which effects count"
+        why, how = f"{scope.period} is before {first}, from which effects count", "wait for a person"
     elif scope.backfill is not None:
         # Whoever selects a year of partitions wants reports; a year of payments is not asked for by the same click.
-        why, clause = (
-            f"{scope.period} is part of backfill {scope.backfill}",
-            Source(Subject("backfill", scope.backfill), "run tag"),
-        )
+        why, how = f"{scope.period} is part of backfill {scope.backfill}", "wait; a run of that period alone issues them"
+        clause = Source(Subject("backfill", scope.backfill), "run tag")
     else:
         reason = f"effects count from {first}, {scope.period} is not before it, and it was asked for by itself"
         return (NotApplicable(NAME, phase, reason, clause),)
@@ -35,7 +33,7 @@ def period_may_have_effects(scope: StepScope, phase: Phase) -> tuple[BoundCheck,
         count = seen["count"]
         if count == 0:
             return Finding("passed", 0, 0, "there is nothing to credit")
-        words = f"{why}: {count} credit lines wait for a person"
+        words = f"{why}: {count} credit lines {how}"
         return Finding("failed", 0, count, words, "APPROVAL_REQUIRED")
 
     probe = CreditLines(scope.args.source, credit_shape(scope.task))

@@ -64,13 +64,18 @@ arch: $(STAMP) ## import-linter: who may import whom
 	$(BIN)/lint-imports --no-cache
 
 .PHONY: bench
-bench: $(STAMP) ## the budgets, measured and printed as ratios
+bench: $(STAMP) ## the budgets, measured and printed as ratios; some ten minutes
 	$(BIN)/python -m bench
 
 .PHONY: screenshots
 screenshots: $(STAMP) ## docs/screenshots anew, from a real browser (needs chromium and its driver)
 	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,browser]'
 	$(BIN)/python -m tests.browser.screenshots
+
+# PEERS names the interpreter of an environment with `pip install -e '.[peers]'`; without it, peers are left out.
+.PHONY: performance
+performance: $(STAMP) ## the same, written to docs/performance.json and docs/performance.md
+	$(BIN)/python -m bench --json docs/performance.json --page docs/performance.md $(if $(PEERS),--peers $(PEERS))
 
 # These two tests belong to the look of the code, and cost seconds.
 .PHONY: check

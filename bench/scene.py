@@ -21,6 +21,8 @@ from dagster_planexec.world.system_clock import SystemClock
 
 MARCH = Period.parse("2026-03", "month")
 SQL_FILE = "reconcile.sql"
+HEADERS = ("Line", "Charge Ref", "Account", "Service Date", "Line Description", "Net Amount")
+"""Of the invoice, in the order of the contract's columns."""
 
 # One amount in a thousand differs, and about one row in a thousand is of one side only.
 _LEDGER = """
@@ -29,7 +31,7 @@ select 'CH-' || lpad(cast(i as varchar), 9, '0') as charge_id, 'A' || cast(i % 5
     cast(10 + i % 997 + cast(i % 100 as decimal(18, 2)) / 100 as decimal(18, 2)) as amount, 'USD' as currency
 from range({rows}) t(i)"""
 _VENDOR = """
-select row_number() over (order by charge_id) as invoice_line, charge_id, account_id, charged_on, description,
+select row_number() over () as invoice_line, charge_id, account_id, charged_on, description,
     cast(amount + case when hash(charge_id) % 1000 = 0 then 1 else 0 end as decimal(18, 2)) as amount
 from ledger.charges where hash(charge_id) % 997 <> 1"""
 
@@ -53,21 +55,46 @@ class Scene:
         with self.warehouse.open_unlocked() as (connection, _):
             return [connection.execute(statement).fetchall() for statement in statements][-1]
 
-    def land(self, path: Path) -> AdmittedObject:
-        """Put a file where a fetch would have put it."""
-        with path.open("rb") as file:
-            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    def land_invoice(self) -> AdmittedObject:
+        """Write the vendor's table as the vendor would, where a fetch would have put it."""
+        file = self.folder / "invoice.csv"
+        columns = (column.name for column in self.task.contracts["vendor_invoice"].columns)
+        headers = ", ".join(f'{column} as "{header}"' for column, header in zip(columns, HEADERS, strict=True))
+        self.run(f"copy (select {headers} from staging.vendor) to '{file}' (header, delimiter ',')")
+        with file.open("rb") as read:
+            sha256 = hashlib.file_digest(read, "sha256").hexdigest()
         landed = self.ports.roots.landed_path(sha256)
         landed.parent.mkdir(parents=True, exist_ok=True)
-        shutil.move(path, landed)
+        shutil.move(file, landed)
+        return self.landed()
+
+    def landed(self) -> AdmittedObject:
+        """The one file that was landed, as it would have been admitted."""
+        (path,) = (path for path in self.ports.roots.landing.rglob("*") if path.is_file())
         key = f"{self.task.drop.prefix}2026-03-invoice.csv"
-        facts = ObjectFacts(self.task.drop.bucket, key, landed.stat().st_size, "etag", self.ports.clock.now())
-        return AdmittedObject(facts, sha256)
+        facts = ObjectFacts(self.task.drop.bucket, key, path.stat().st_size, "etag", self.ports.clock.now())
+        return AdmittedObject(facts, path.name)
 
     def admission(self, *objects: AdmittedObject) -> Admission:
         """What was seen when the attempt opened."""
         tables = live_tables(self.task, MARCH, self.ports)
         return Admission(objects, tables, hash_sql(self.ports.roots.sql), at=self.ports.clock.now())
+
+
+def opened(folder: Path, *, max_steps: int = 12, memory_limit: str | None = None) -> Scene:
+    """A scene that was made before, perhaps in another process.
+
+    Args:
+        folder: The scene's folder.
+        max_steps: The task's bound on the length of a plan.
+        memory_limit: As of `DuckDbWarehouse`.
+    """
+    roots = Roots(folder / "sql", folder / "reports", folder / "landing")
+    warehouse = DuckDbWarehouse(folder / "warehouse.duckdb", memory_limit=memory_limit)
+    clock = SystemClock()
+    # No measure fetches anything, so nothing stands for the object store.
+    ports = Ports(None, warehouse, DuckDbCredits(warehouse, clock), clock, roots)  # type: ignore[arg-type]
+    return Scene(folder, ports, replace(TASK, limits=replace(TASK.limits, max_steps=max_steps)))
 
 
 def scene(folder: Path, *, rows: int, max_steps: int = 12) -> Scene:
@@ -76,15 +103,10 @@ def scene(folder: Path, *, rows: int, max_steps: int = 12) -> Scene:
     Args:
         folder: An empty folder.
         rows: Rows of `ledger.charges`; `staging.vendor` has about as many.
-        max_steps: The task's bound on the length of a plan.
+        max_steps: As of `opened`.
     """
-    roots = Roots(folder / "sql", folder / "reports", folder / "landing")
-    shutil.copytree(SQL_FOLDER, roots.sql)
-    warehouse = DuckDbWarehouse(folder / "warehouse.duckdb")
-    clock = SystemClock()
-    # No measure fetches anything, so nothing stands for the object store.
-    ports = Ports(None, warehouse, DuckDbCredits(warehouse, clock), clock, roots)  # type: ignore[arg-type]
-    made = Scene(folder, ports, replace(TASK, limits=replace(TASK.limits, max_steps=max_steps)))
+    shutil.copytree(SQL_FOLDER, folder / "sql")
+    made = opened(folder, max_steps=max_steps)
     made.run(
         *(f"create schema {name}" for name in ("ledger", "staging", "recon")),
         f"create table ledger.charges as {_LEDGER.format(rows=rows)}",

@@ -10,7 +10,9 @@ import importlib
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -32,8 +34,8 @@ _REF = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 class PortResource(Protocol):
     """A Dagster resource with a `port()`, as those of `dagster_planexec.resources` are."""
 
-    def process_config_and_initialize(self) -> Any:  # noqa: ANN401 - what Dagster's own method returns
-        """The resource with its `EnvVar`s read from this process's environment."""
+    def get_resource_definition(self) -> dg.ResourceDefinition:
+        """What makes the resource, with its `EnvVar`s read from this process's environment."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,13 +63,24 @@ PORTS = ("objects", "warehouse", "credits", "roots")
 def port_of(name: str, resource: PortResource) -> Any:  # noqa: ANN401 - each port has its own type
     """The port behind a resource, with the environment of this process. Raises as `PortResources.ports`."""
     try:
-        return resource.process_config_and_initialize().port()
+        made = resource.get_resource_definition()(dg.build_init_resource_context(instance=_without_storage()))
     except dg.DagsterInvalidConfigError as error:
         wrong = "; ".join(str(e.message) for e in error.errors)
         raise PlanexecError(
             "BAD_CONTRACT", f"the resource {name!r} cannot be set up: {wrong[:600]}",
             hint="set the variable that is named in the environment of the worker",
         ) from error  # fmt: skip
+    if isinstance(made, AbstractContextManager):
+        raise PlanexecError(
+            "BAD_CONTRACT", f"the resource {name!r} is torn down or has resources of its own; its port outlives both",
+            hint="open and close in the port what has to be closed, and give the resource plain settings",
+        )  # fmt: skip
+    return made.port()
+
+
+@cache  # never written to; Dagster wants an instance to make a resource, and would make a new one for each: 20 to 50 ms
+def _without_storage() -> dg.DagsterInstance:
+    return dg.DagsterInstance.ephemeral()
 
 
 def _no_listeners() -> Sequence[Listener]:

@@ -80,8 +80,11 @@ def stop_if_terminated(run: Run, context: dg.OpExecutionContext) -> str | None:
     Returns:
         Why it stops, or None.
     """
-    for run_id, name in ((context.run_id, "the plan run"), (context.run.tags.get(TASK_RUN_TAG), "the task run")):
-        record = context.instance.get_run_by_id(run_id) if run_id else None
+    task_run = context.run.tags.get(TASK_RUN_TAG)
+    ids = [run_id for run_id in (context.run_id, task_run) if run_id]
+    found = {run.run_id: run for run in context.instance.get_runs(dg.RunsFilter(run_ids=ids))}
+    for run_id, name in ((context.run_id, "the plan run"), (task_run, "the task run")):
+        record = found.get(run_id) if run_id else None
         if record is None:
             continue
         ending = record.status in {dg.DagsterRunStatus.CANCELING, dg.DagsterRunStatus.CANCELED}

@@ -56,11 +56,17 @@ def bind(run: Run, names: Iterable[str], scope: StepScope, phase: Phase) -> list
     return bound
 
 
-def judge(run: Run, checks: Sequence[BoundCheck]) -> list[Verdict]:
-    """Every check's verdict. All are evaluated and shown, also after one has failed."""
+def judge(run: Run, checks: Sequence[BoundCheck], *, seen: Mapping[Probe, Observation] | None = None) -> list[Verdict]:
+    """Every check's verdict. All are evaluated and shown, also after one has failed.
+
+    Args:
+        run: Whose ports are looked at.
+        checks: The bound checks of one phase.
+        seen: What was seen in this phase already, and is not looked at twice.
+    """
     probes = [probe for check in checks if not isinstance(check, NotApplicable) for probe in check.probes]
-    seen = observe(probes, run.work.ports)
-    return [check.verdict() if isinstance(check, NotApplicable) else check.verdict(seen) for check in checks]
+    all_seen = observe(probes, run.work.ports, seen=seen)
+    return [check.verdict() if isinstance(check, NotApplicable) else check.verdict(all_seen) for check in checks]
 
 
 def look_at_inputs(run: Run, resolved: Resolved) -> dict[str, Observation]:

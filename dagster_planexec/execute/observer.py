@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
 from dagster_planexec.errors import PortError
@@ -52,14 +52,20 @@ def within(seconds: float, call: Callable[[], Answer]) -> Answer:
     return box.value
 
 
-def observe(probes: Iterable[Probe], ports: Ports, *, deadline_s: float = PROBE_DEADLINE_S) -> dict[Probe, Observation]:
-    """Ask every distinct probe once, in order."""
-    seen: dict[Probe, Observation] = {}
+def observe(
+    probes: Iterable[Probe],
+    ports: Ports,
+    *,
+    seen: Mapping[Probe, Observation] | None = None,
+    deadline_s: float = PROBE_DEADLINE_S,
+) -> dict[Probe, Observation]:
+    """Ask every distinct probe once, in order, but for those that were seen just now."""
+    answers = dict(seen or {})
     with ports.warehouse.together():
         for probe in probes:
-            if probe not in seen:
-                seen[probe] = look(probe, ports, deadline_s=deadline_s)
-    return seen
+            if probe not in answers:
+                answers[probe] = look(probe, ports, deadline_s=deadline_s)
+    return answers
 
 
 def look(probe: Probe, ports: Ports, *, deadline_s: float = PROBE_DEADLINE_S) -> Observation:

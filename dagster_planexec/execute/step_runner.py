@@ -6,6 +6,7 @@ The one assumption of everything above: no tool is called before its step's clai
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -50,6 +51,16 @@ class _Tried:
     text: str
     done: DoneStep | None = None
     call_may_have_happened: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """What a try of a step knows when it calls."""
+
+    verdicts: list[Verdict]
+    inputs: Mapping[str, Observation]
+    tries: int
+    started: float
 
 
 def run_step(run: Run, step_id: str) -> StepReport:
@@ -137,6 +148,15 @@ def _try_once(run: Run, step: Step, resolved: Resolved, tries: int, started: flo
         return _Tried(tuple(before), "precondition", shut.code, sentence_of(shut, step=step.id))
 
     call = replace(call_of(run, step.id, tool.contract), preview=shown)
+    # The seal is of what was judged: while the block lasts, no other process gets at an embedded warehouse.
+    with run.work.ports.warehouse.together():
+        return _call_and_judge(run, step, resolved, call, _Before(before, inputs, tries, started))
+
+
+def _call_and_judge(run: Run, step: Step, resolved: Resolved, call: ToolCall, so_far: _Before) -> _Tried:
+    """Call, and judge what the call left."""
+    tool = run.work.tools[step.tool]
+    before, inputs = so_far.verdicts, so_far.inputs
     outcome, unknown = _call(run, step, tool, resolved, call)
     match outcome:
         case Failed():
@@ -149,18 +169,18 @@ def _try_once(run: Run, step: Step, resolved: Resolved, tries: int, started: flo
             pass
     witnessed = tuple(call.witnessed)
     scope = scope_of(run, step, resolved, outcome.result, witnessed=witnessed)
-    # The seal is of what was judged: while the block lasts, no other process gets at an embedded warehouse.
-    with run.work.ports.warehouse.together():
-        left = look(tool.seal(resolved.args, outcome.result, call), run.work.ports)
-        after = changed_inputs(run, resolved, inputs, look_at_inputs(run, resolved))
-        after += judge(run, bind(run, names_of(run, step, "post"), scope, "post"))
-        _append(run, NewEvent("judged", step.id, {"phase": "post", "verdicts": [encode_verdict(v) for v in after]}))
-        verdicts = (*before, *after)
-        shut = first_shut(after)
-        if shut is not None:
-            text = sentence_of(shut, step=step.id)
-            return _Tried(verdicts, "postcondition", shut.code, text, call_may_have_happened=True)
-        seal = look(tool.seal(resolved.args, outcome.result, call), run.work.ports)
+    probe = tool.seal(resolved.args, outcome.result, call)
+    left = look(probe, run.work.ports)
+    after = changed_inputs(run, resolved, inputs, look_at_inputs(run, resolved))
+    # A check that asks what the seal asks is answered with what was just seen, as any two checks of a phase are.
+    after += judge(run, bind(run, names_of(run, step, "post"), scope, "post"), seen={probe: left})
+    _append(run, NewEvent("judged", step.id, {"phase": "post", "verdicts": [encode_verdict(v) for v in after]}))
+    verdicts = (*before, *after)
+    shut = first_shut(after)
+    if shut is not None:
+        text = sentence_of(shut, step=step.id)
+        return _Tried(verdicts, "postcondition", shut.code, text, call_may_have_happened=True)
+    seal = look(probe, run.work.ports)
     if seal.state == "seen" and not same_facts(left, seal):
         text = _trouble(run, step, "EXPECTATION_FAILED", f"what step {step.id!r} left changed while it was judged")
         return _Tried(verdicts, "postcondition", "EXPECTATION_FAILED", text, call_may_have_happened=True)
@@ -171,7 +191,7 @@ def _try_once(run: Run, step: Step, resolved: Resolved, tries: int, started: flo
         return _Tried(verdicts, "postcondition", code, text, call_may_have_happened=True)
     done = DoneStep(
         _identity(step, resolved), step.id, step.tool, run.run_id, resolved.raw, outcome.result.model_dump(mode="json"),
-        seal, witnessed, verdicts, tries, time.monotonic() - started,
+        seal, witnessed, verdicts, so_far.tries, time.monotonic() - so_far.started,
     )  # fmt: skip
     return _Tried(verdicts, "postcondition", None, "", done)
 

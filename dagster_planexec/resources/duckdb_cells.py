@@ -71,10 +71,13 @@ def _number(column: TextColumn, text: str, scale: int) -> str:
         plain = f"replace({plain}, {literal(column.thousands)}, '')"
     if column.decimal_mark != ".":
         plain = f"replace({plain}, {literal(column.decimal_mark)}, '.')"
+    cast = f"try_cast({plain} as {column.sql_type})"
     # The cast alone would take E notation and underscores, and would round; the style admits neither.
-    return (
-        f"case when regexp_full_match({text}, {_style(column, scale)}) then try_cast({plain} as {column.sql_type}) end"
-    )
+    styled = f"when regexp_full_match({text}, {_style(column, scale)}) then {cast}"
+    if plain != text:
+        return f"case {styled} end"
+    # Most cells are what the number is written as. That is of the style, and told in half the time of a pattern.
+    return f"case when cast({cast} as varchar) = {text} then {cast} {styled} end"
 
 
 def _style(column: TextColumn, scale: int | None) -> str:

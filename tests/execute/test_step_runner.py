@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,12 +17,12 @@ from dagster_planexec.execute.observer import observe
 from dagster_planexec.execute.resolve import Resolved, resolve_step, scope_of
 from dagster_planexec.execute.step_runner import run_step
 from dagster_planexec.execute.work import Run
-from dagster_planexec.journal.journal import NewEvent
+from dagster_planexec.journal.journal import Journal, NewEvent
 from dagster_planexec.journal.run_report import close_steps, read_steps
 from dagster_planexec.journal.schema import results
 from dagster_planexec.plan.model import Plan
 from dagster_planexec.recovery.decision import Retry, Stop
-from tests.support.bench import BenchMaker, CopyArgs
+from tests.support.bench import Bench, BenchMaker, CopyArgs
 
 
 def plan_of(*steps: dict[str, Any]) -> Plan:
@@ -271,6 +274,28 @@ def test_an_input_that_changes_during_the_call_stops_the_step(bench: BenchMaker)
 
     assert (copied.state, copied.code) == ("failed", "EXPECTATION_FAILED")
     assert copied.verdicts[-1].check == "input_still_holds"
+
+
+def test_no_other_process_gets_at_the_warehouse_between_a_call_and_its_checks(bench: BenchMaker) -> None:
+    """What is judged is what the call left: an embedded file stays open from the one to the other."""
+    b = bench(make={"post": ("has_three_rows",)})
+    path = b.work.ports.warehouse.path
+    openings = []
+
+    def elsewhere(kind: str, _: str | None) -> None:
+        if kind in {"calling", "called"}:
+            code = f"import duckdb; duckdb.connect({str(path)!r})"
+            tried = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True)
+            openings.append((kind, tried.returncode == 0))
+
+    work = replace(b.work, journal=Journal(listeners=[elsewhere]))
+    try:
+        (report,) = Bench(work, b.attempt, b.calls).go(plan_of(MAKE))
+    finally:
+        work.journal.close()
+
+    assert report.state == "done"
+    assert openings == [("calling", True), ("called", False)]
 
 
 def test_an_altered_result_in_the_journal_is_not_built_on(bench: BenchMaker) -> None:

@@ -88,8 +88,8 @@ class Given:
 
     given: Any
 
-    def process_config_and_initialize(self) -> Given:
-        return self
+    def get_resource_definition(self) -> dg.ResourceDefinition:
+        return dg.ResourceDefinition.hardcoded_resource(self)
 
     def port(self) -> Any:
         return self.given

@@ -13,6 +13,7 @@ import decimal
 import io
 import re
 from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -257,25 +258,34 @@ def _by_arrow(extract: CountExtract, header: list[str]) -> Tally | None:
     with raw_bytes(extract.path, extract.format) as raw:
         source = _Utf8(raw, extract)
         try:
-            with csv.open_csv(
-                pa.PythonFile(source, mode="r"),
-                read_options=csv.ReadOptions(column_names=names, skip_rows_after_names=1, block_size=_BLOCK),
-                parse_options=csv.ParseOptions(
-                    delimiter=extract.format.delimiter, quote_char=extract.format.quote, newlines_in_values=True
-                ),
-                convert_options=csv.ConvertOptions(
-                    check_utf8=False,  # checked on the way in, and for every column
-                    column_types={wanted: pa.string()},
-                    include_columns=[wanted],
-                    strings_can_be_null=False,
-                ),
-            ) as batches:
+            with (
+                csv.open_csv(
+                    pa.PythonFile(source, mode="r"),
+                    read_options=csv.ReadOptions(column_names=names, skip_rows_after_names=1, block_size=_BLOCK),
+                    parse_options=csv.ParseOptions(
+                        delimiter=extract.format.delimiter, quote_char=extract.format.quote, newlines_in_values=True
+                    ),
+                    convert_options=csv.ConvertOptions(
+                        check_utf8=False,  # checked on the way in, and for every column
+                        column_types={wanted: pa.string()},
+                        include_columns=[wanted],
+                        strings_can_be_null=False,
+                    ),
+                ) as batches,
+                ThreadPoolExecutor(max_workers=1) as adder,
+            ):
+                # One batch is added up while the next is parsed; no more than these two are held.
+                adding: Future[None] | None = None
                 for batch in batches:
+                    if adding is not None:
+                        adding.result()
                     found.rows += batch.num_rows
                     if found.is_enough(extract.at_most):
                         return found
                     if at is not None:
-                        found.amounts.add_batch(batch.column(0))
+                        adding = adder.submit(found.amounts.add_batch, batch.column(0))
+                if adding is not None:
+                    adding.result()
         except Exception as error:
             if source.error is not None:
                 raise source.error from error  # pyarrow may have put another in its place

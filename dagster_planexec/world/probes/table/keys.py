@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -42,7 +43,7 @@ class KeysOfTable(Probe):
         return f"SQL group by {', '.join(self.key)}"
 
     def observe(self, ports: Ports) -> Observation:
-        """Group once.
+        """Count hashes; group once, if they leave anything open.
 
         Facts: `rows`; `null_rows`, `null_amount` (some column of the key null or blank); `duplicate_keys`,
         `duplicate_rows`, `duplicate_amount` (of all rows that share a key); `examples`, a few keys that repeat.
@@ -56,6 +57,33 @@ class KeysOfTable(Probe):
                 return self.absent(ports, f"there is no table {self.table}")
 
     def _look(self, session: Session) -> dict[str, Fact]:
+        rows = self._rows_if_plainly_unique(session)
+        return self._grouped(session) if rows is None else self._facts((rows, None, None, 0, None, None), [])
+
+    def _rows_if_plainly_unique(self, session: Session) -> int | None:
+        """The number of rows, if each has a key of its own and no key has anything to trim. Else None.
+
+        Almost every table is like that, and this costs half of what groups of trimmed text cost. Nothing is taken on
+        trust: `trim` can only take a space from text of nothing but ASCII, and keys of different hashes differ.
+        """
+        names = [f"k{index}" for index in range(len(self.key))]
+        texts = ", ".join(
+            f"cast({session.quote(column)} as varchar) as {name}" for column, name in zip(self.key, names, strict=True)
+        )
+        odd = " or ".join(
+            f"{name} is null or {name} = '' or prefix({name}, ' ') or suffix({name}, ' ') "
+            f"or strlen({name}) <> length({name})"
+            for name in names
+        )
+        # Groups, and no `count(distinct ...)`: under a small memory cap DuckDB puts the one on the disk, not the other.
+        hashes, rows, odd_rows = session.rows(
+            "select count(*), sum(n), sum(odd) from (select h, count(*) as n, count(*) filter (odd) as odd from "
+            f"(select hash({', '.join(names)}) as h, {odd} as odd from (select {texts} from "
+            f"{session.quote(self.table)})) group by h)"
+        )[0]
+        return _count(rows) if hashes == _count(rows) and not odd_rows else None
+
+    def _grouped(self, session: Session) -> dict[str, Fact]:
         names = [f"k{index}" for index in range(len(self.key))]
         trimmed = ", ".join(
             f"trim(cast({session.quote(column)} as varchar)) as {name}"
@@ -72,13 +100,16 @@ class KeysOfTable(Probe):
             f"select sum(n), sum(n) filter (blank), sum(worth) filter (blank), count(*) filter ({twice}), "
             f"sum(n) filter ({twice}), sum(worth) filter ({twice}) from ({groups})"
         )[0]
-        rows, null_rows, null_amount, keys, key_rows, key_amount = row
         examples: list[tuple[SqlValue, ...]] = []
-        if keys:
+        if row[3]:
             examples = session.rows(
                 f"select {', '.join(names)} from ({groups}) where {twice} "
                 f"order by n desc, {', '.join(names)} limit {_EXAMPLES}"
             )
+        return self._facts(row, examples)
+
+    def _facts(self, row: Sequence[SqlValue], examples: Sequence[Sequence[SqlValue]]) -> dict[str, Fact]:
+        rows, null_rows, null_amount, keys, key_rows, key_amount = row
         return {
             "rows": _count(rows),
             "null_rows": _count(null_rows),

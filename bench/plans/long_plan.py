@@ -1,4 +1,7 @@
-"""A plan of any length that breaks no rule: the flagship's first five steps, over and over, one block after another."""
+"""A plan of any length: the flagship's first five steps, over and over, one block after another.
+
+It is well formed and asks for nothing that is not allowed. It only does too much, and never gets to the report.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,16 @@ def _block(n: int) -> list[dict[str, Any]]:
     inputs = {"ledger": {"ref": f"snapshot_{n}.table"}, "vendor": {"ref": f"load_{n}.table"}}
     sources = [{"ref": f"fetch_{n}.landed"}]
     return [
-        _step(f"snapshot_{n}", "warehouse.snapshot", before, source="ledger.charges", target=f"staging.ledger_{n}"),
-        _step(f"table_{n}", "warehouse.create_table", before, target=f"staging.invoice_{n}", contract="vendor_invoice"),
+        _step(
+            f"snapshot_{n}", "warehouse.snapshot", before, source="ledger.charges", target=f"staging.ledger_{n}_202603"
+        ),
+        _step(
+            f"table_{n}",
+            "warehouse.create_table",
+            before,
+            target=f"staging.invoice_{n}_202603",
+            contract="vendor_invoice",
+        ),
         _step(f"fetch_{n}", "s3.get", before, bucket="vendor-drops", key="vendor/exports/2026-03-invoice.csv"),
         _step(
             f"load_{n}",
@@ -38,7 +49,7 @@ def _block(n: int) -> list[dict[str, Any]]:
             [f"load_{n}", f"snapshot_{n}"],
             file="reconcile.sql",
             inputs=inputs,
-            target=f"recon.lines_{n}",
+            target=f"recon.lines_{n}_202603",
         ),
     ]
 

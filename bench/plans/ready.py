@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
+
+import dagster as dg
 
 from dagster_planexec.compiler.binding import PortResources
 from dagster_planexec.world.ports import Ports
@@ -15,9 +17,9 @@ class Ready:
 
     made: Any
 
-    def process_config_and_initialize(self) -> Self:
-        """Itself."""
-        return self
+    def get_resource_definition(self) -> dg.ResourceDefinition:
+        """What makes this."""
+        return dg.ResourceDefinition.hardcoded_resource(self)
 
     def port(self) -> Any:  # noqa: ANN401 - each port has its own type
         """The port."""

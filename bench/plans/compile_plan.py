@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from assets.vendor_reconciliation.binding import VENDOR_RECONCILIATION
-from bench.long_plan import long_plan
-from bench.ready import ready
+from bench.plans.long_plan import long_plan
+from bench.plans.ready import ready
 from bench.scene import Scene
 from bench.timing import Measured, medians
 from dagster_planexec.compiler.job import compile_plan as compiled
@@ -25,4 +25,4 @@ def compile_plan(on: Scene, *, steps: int, runs: int) -> Measured:
         assert len(job.graph.node_names()) == steps
 
     found = medians({"compile": compile_it}, runs)
-    return Measured("compile_plan", found["compile"], "s", BUDGET_S, found, {"steps": steps})
+    return Measured("compile_plan", found["compile"], "s", BUDGET_S, found, runs, {"steps": steps})

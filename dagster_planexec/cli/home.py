@@ -101,10 +101,11 @@ _AT_HOME = frozenset({"run", "plan", "show", "trace", "status", "observe", "doct
 """The verbs that look into a home."""
 
 
-def unknown(reference: str, home: Path) -> PlanexecError:
-    """The refusal of a name that nothing is remembered under."""
+def unknown(reference: str, home: Path, near: str | None = None) -> PlanexecError:
+    """The refusal of a name that nothing is remembered under; `near` is the task that may have been meant."""
+    meant = f"did you mean {near}? " if near and near != reference else ""
     return PlanexecError(
         "UNKNOWN_REFERENCE", f"the journal in {home} knows nothing by the name {reference[:80]!r}",
-        hint="name a task, a run, a plan's digest (8 digits or more), an attempt (att_...) or a hold (hold_...); "
-        "another home is chosen with --home",
+        hint=f"{meant}name a task, a run, a plan's digest (8 digits or more), an attempt (att_...) or a hold "
+        "(hold_...); another home is chosen with --home",
     )  # fmt: skip

@@ -33,6 +33,7 @@ _COLUMNS = ("step", "tool", "outcome", "tries", "time", "checks", "what was seen
 _SEEN = 400
 MOST_LINES = 400
 """Lines of JSON that people are shown."""
+_LONGEST_FINDING = 1_000
 _LONGEST_TEXT, _MOST, _DEEPEST = 200, 100, 7
 _BLANKS = re.compile(r"[ ]+$", re.MULTILINE)
 _SAID = frozenset({"text", "hint"})
@@ -119,18 +120,20 @@ def print_run(document: Mapping[str, Any], *, console: Console | None = None) ->
         out.print(_steps(document["steps"], narrow=out.width < NARROW))
     for finding in document["findings"]:
         if not _is_said(finding, document):
-            _finding(out, finding)
+            print_finding(out, finding)
     _figures(out, document)
     _end(out, document)
 
 
-def _finding(out: Console, finding: Mapping[str, Any]) -> None:
-    where = " ".join(str(part) for part in (finding["step"], finding["field"]) if part)
+def print_finding(out: Console, finding: Mapping[str, Any]) -> None:
+    """Code, step and field, what was expected and seen, and the remedy."""
+    where = " ".join(str(part) for part in (finding["code"], finding["step"], finding["field"]) if part)
     colour = "red" if finding.get("severity", "error") == "error" else "yellow"
     both = f"expected {finding['expected']}; saw {finding['seen']}"
-    out.print(Text(f"  {finding['code']} {where}: {both}", colour), soft_wrap=True)
+    out.print(Text(f"  {where}: {one_line(both, _LONGEST_FINDING)}", colour), soft_wrap=True)
     if finding["hint"]:
-        out.print(Text(f"    {as_typed_here(finding['hint'])}", "italic"), soft_wrap=True)
+        hint = one_line(as_typed_here(finding["hint"]), _LONGEST_FINDING)
+        out.print(Text(f"    {hint}", "italic"), soft_wrap=True)
 
 
 def _is_said(finding: Mapping[str, Any], document: Mapping[str, Any]) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from dagster_planexec.cli.asked import period_of
+from dagster_planexec.cli.asked import nearest, period_of
 from dagster_planexec.cli.home import as_typed_here, remembered, unknown
 from dagster_planexec.cli.printing import STYLES, head_of, moment, paper, print_end, print_json
 from dagster_planexec.contract.codes import meaning
@@ -43,7 +43,8 @@ def trace(folder: ProjectFolder, reference: str, partition: str | None, home: Pa
     with remembered() as journal:
         found = _find(journal, reference, period, is_task=planned is not None) if journal else None
     if found is None:
-        raise unknown(reference if period is None else f"{reference} {period}", home)
+        near = nearest(reference, folder.tasks()) if planned is None else None
+        raise unknown(reference if period is None else f"{reference} {period}", home, near)
     if as_json:
         print_json(found.as_json())
     else:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import click
 
 from dagster_planexec.errors import PlanexecError
 
@@ -36,7 +40,9 @@ def at_home(folder: ProjectFolder, home: Path | None) -> Path:
 
 def looking_home(folder: ProjectFolder, home: Path | None) -> Path:
     """The home of this command, as it is: it may not be there."""
-    chosen = (home or Path(os.environ.get("PLANEXEC_HOME") or folder.root / ".planexec")).absolute()
+    default = default_home(folder)
+    chosen = (home or default).absolute()
+    next_at(chosen, default)
     elsewhere = None if home else os.environ.get("DAGSTER_HOME")
     os.environ["PLANEXEC_HOME"], os.environ["DAGSTER_HOME"] = str(chosen), elsewhere or str(chosen / "dagster")
     return chosen
@@ -58,10 +64,48 @@ def remembered(name: str = "default") -> Iterator[Journal | None]:
         journal.close()
 
 
-def unknown(reference: str, home: Path) -> PlanexecError:
-    """The refusal of a name that nothing is remembered under."""
+def default_home(folder: ProjectFolder) -> Path:
+    """Where a command looks that names no home."""
+    return Path(os.environ.get("PLANEXEC_HOME") or folder.root / ".planexec").absolute()
+
+
+def next_at(home: Path, default: Path) -> None:
+    """Note where the next commands must look, if that is not where they would look by themselves."""
+    if (context := click.get_current_context(silent=True)) is not None:
+        context.meta[_ELSEWHERE] = None if home == default else home
+
+
+def as_typed_here(text: str) -> str:
+    """The text with this call's project and home in every command that it names, so that each works as it stands."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return text
+    project, home = context.find_root().params.get("project"), context.meta.get(_ELSEWHERE)
+    before = "" if project is None or project.resolve() == Path.cwd() else f" --project {_quoted(project)}"
+    behind = "" if home is None else f" --home {_quoted(home)}"
+
+    def typed(found: re.Match[str]) -> str:
+        looks = found[1] in _AT_HOME and " --home " not in found[2]
+        return f"`planexec{before} {found[1]}{found[2]}{behind if looks else ''}`"
+
+    return _COMMAND.sub(typed, text)
+
+
+def _quoted(path: Path) -> str:
+    return shlex.quote(str(path.absolute()))
+
+
+_ELSEWHERE = "dagster_planexec.home"
+_COMMAND = re.compile(r"`planexec ([a-z]+)\b([^`]*)`")
+_AT_HOME = frozenset({"run", "plan", "show", "trace", "status", "observe", "doctor"})
+"""The verbs that look into a home."""
+
+
+def unknown(reference: str, home: Path, near: str | None = None) -> PlanexecError:
+    """The refusal of a name that nothing is remembered under; `near` is the task that may have been meant."""
+    meant = f"did you mean {near}? " if near and near != reference else ""
     return PlanexecError(
         "UNKNOWN_REFERENCE", f"the journal in {home} knows nothing by the name {reference[:80]!r}",
-        hint="name a task, a run, a plan's digest (8 digits or more), an attempt (att_...) or a hold (hold_...); "
-        "another home is chosen with --home",
+        hint=f"{meant}name a task, a run, a plan's digest (8 digits or more), an attempt (att_...) or a hold "
+        "(hold_...); another home is chosen with --home",
     )  # fmt: skip

@@ -10,6 +10,7 @@ from typing import Any, NoReturn, TypeVar
 
 import click
 
+from dagster_planexec.cli.asked import period_of
 from dagster_planexec.cli.document import EXIT, blank, of_error
 from dagster_planexec.cli.home import at_home, looking_home
 from dagster_planexec.cli.printing import print_json, print_run, progress
@@ -81,7 +82,7 @@ def run(project: Path | None, task: str, partition: str, *, replan: bool, home: 
     folder = find_project(project)
     chosen = at_home(folder, home)
     planned = folder.task(task)
-    period = planned.binding.task.period(partition)
+    period = period_of(planned, partition)
     return run_task(folder, planned, period, chosen, replan=replan, console=progress())
 
 
@@ -99,7 +100,7 @@ def plan(project: Path | None, task: str, partition: str, *, home: Path | None, 
     folder = find_project(project)
     at_home(folder, home)
     planned = folder.task(task)
-    return propose(planned, planned.binding.task.period(partition), show=not as_json)
+    return propose(planned, period_of(planned, partition, ended=False), show=not as_json)
 
 
 @main.command()
@@ -185,7 +186,10 @@ def observe(project: Path | None, task: str, partition: str, *, home: Path | Non
     folder = find_project(project)
     chosen = looking_home(folder, home)
     planned = folder.task(task)
-    return look(planned, planned.binding.task.period(partition), chosen, show=not as_json)
+    document = look(planned, period_of(planned, partition), chosen, show=not as_json)
+    if as_json:
+        return document
+    sys.exit(EXIT[document["status"]])
 
 
 @main.command()

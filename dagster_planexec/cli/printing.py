@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from io import StringIO
 from itertools import islice
 from typing import Any
 
@@ -13,7 +16,8 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from dagster_planexec.journal.told.line import one_line
+from dagster_planexec.cli.home import as_typed_here
+from dagster_planexec.journal.told.line import cut, one_line
 from dagster_planexec.journal.told.sentence import LONGEST_TOLD
 
 _ENDS = {"failed", "held"}
@@ -26,16 +30,27 @@ WIDTH = 140
 NARROW = 110
 """Columns below which tool, tries and time make room for what was seen."""
 _COLUMNS = ("step", "tool", "outcome", "tries", "time", "checks", "what was seen")
-_SEEN = 160
+_SEEN = 400
 MOST_LINES = 400
 """Lines of JSON that people are shown."""
+_LONGEST_FINDING = 1_000
 _LONGEST_TEXT, _MOST, _DEEPEST = 200, 100, 7
+_BLANKS = re.compile(r"[ ]+$", re.MULTILINE)
+_SAID = frozenset({"text", "hint"})
 _SHUT = {"failed", "errored", "not-evaluated"}
 
 
 def print_json(document: Mapping[str, Any] | Sequence[Any]) -> None:
     """One JSON document on standard output, and nothing else there."""
-    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False) + "\n")
+    said = with_commands(document) if isinstance(document, Mapping) else document
+    sys.stdout.write(json.dumps(said, indent=2, ensure_ascii=True, allow_nan=False) + "\n")
+
+
+def with_commands(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The document with commands that work as they stand: what it says and what to do, of the run and of findings."""
+    said = {name: as_typed_here(v) if name in _SAID and isinstance(v, str) else v for name, v in document.items()}
+    findings = said.get("findings")
+    return said | {"findings": [with_commands(one) for one in findings]} if isinstance(findings, list) else said
 
 
 def print_cut(value: Mapping[str, Any]) -> None:
@@ -71,7 +86,23 @@ def progress() -> Console:
 def paper() -> Console:
     """Where answers for people go: as wide as the terminal, and wide enough for a table where there is none."""
     out = Console(highlight=False)
-    return out if out.is_terminal else Console(highlight=False, width=WIDTH)
+    return out if out.is_terminal else Console(highlight=False, width=WIDTH, file=_Trimmed())
+
+
+class _Trimmed(StringIO):
+    """Standard output without the blanks that fill a table's last column: they are no part of the answer."""
+
+    def write(self, text: str) -> int:
+        sys.stdout.write(_BLANKS.sub("", text))
+        return len(text)
+
+    def flush(self) -> None:
+        sys.stdout.flush()
+
+
+def moment(at: str) -> str:
+    """An instant of the journal to the second: `2026-03-07 09:12:04 UTC`."""
+    return f"{datetime.fromisoformat(at).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def print_run(document: Mapping[str, Any], *, console: Console | None = None) -> None:
@@ -82,22 +113,27 @@ def print_run(document: Mapping[str, Any], *, console: Console | None = None) ->
         said = "" if plan["model_called"] else "; no model was called"
         named = f"plan {(plan['digest'] or 'none')[:12]} by {plan['planner']}: {plan['author']}{said}"
         out.print(Text(f"{document['task']} {document['partition']}", "bold"), Text(named), soft_wrap=True)
+    elif document["task_run_id"]:
+        # It ended before there was a plan; whose run it was is all the more to be said.
+        out.print(Text(f"{document['task']} {document['partition']}", "bold"), Text("no plan"), soft_wrap=True)
     if document["steps"]:
         out.print(_steps(document["steps"], narrow=out.width < NARROW))
     for finding in document["findings"]:
         if not _is_said(finding, document):
-            _finding(out, finding)
+            print_finding(out, finding)
     _figures(out, document)
     _end(out, document)
 
 
-def _finding(out: Console, finding: Mapping[str, Any]) -> None:
-    where = " ".join(str(part) for part in (finding["step"], finding["field"]) if part)
+def print_finding(out: Console, finding: Mapping[str, Any]) -> None:
+    """Code, step and field, what was expected and seen, and the remedy."""
+    where = " ".join(str(part) for part in (finding["code"], finding["step"], finding["field"]) if part)
     colour = "red" if finding.get("severity", "error") == "error" else "yellow"
     both = f"expected {finding['expected']}; saw {finding['seen']}"
-    out.print(Text(f"  {finding['code']} {where}: {both}", colour), soft_wrap=True)
+    out.print(Text(f"  {where}: {one_line(both, _LONGEST_FINDING)}", colour), soft_wrap=True)
     if finding["hint"]:
-        out.print(Text(f"    {finding['hint']}", "italic"), soft_wrap=True)
+        hint = one_line(as_typed_here(finding["hint"]), _LONGEST_FINDING)
+        out.print(Text(f"    {hint}", "italic"), soft_wrap=True)
 
 
 def _is_said(finding: Mapping[str, Any], document: Mapping[str, Any]) -> bool:
@@ -106,22 +142,35 @@ def _is_said(finding: Mapping[str, Any], document: Mapping[str, Any]) -> bool:
 
 
 def _end(out: Console, document: Mapping[str, Any]) -> None:
-    status, code, said = document["status"], document["code"] or "", one_line(document["text"] or "", LONGEST_TOLD)
-    # The one sentence starts with its code; other words do not.
-    head = status.upper() if said.startswith(f"{code}: ") else f"{status.upper()} {code}".rstrip()
+    status, code = document["status"], document["code"] or ""
     hint = document["hint"] or ""
     # What to do gets a line of its own, where the eye finds it.
-    out.print(Text(head, STYLES[status]), Text(said.removesuffix(f"; {hint}")), soft_wrap=True)
-    if hint:
-        out.print(Text(f"hint: {hint}", "italic"), soft_wrap=True)
+    said = one_line(document["text"] or "", LONGEST_TOLD).removesuffix(f"; {hint}")
+    print_end(out, Text(head_of(status, code, said), STYLES[status]), said, hint)
     if document["task_run_id"]:
-        runs = f"runs: task {document['task_run_id']}, plan {document['plan_run_id'] or 'none'}"
+        ended = f", ended {moment(document['ended_at'])}" if document.get("ended_at") else ""
+        runs = f"runs: task {document['task_run_id']}, plan {document['plan_run_id'] or 'none'}{ended}"
         out.print(Text(runs, "dim"), soft_wrap=True)
+
+
+def head_of(status: str, code: str | None, said: str) -> str:
+    """Status and code: the one sentence starts with its code already; other words do not."""
+    return status.upper() if not code or said.startswith(f"{code}: ") else f"{status.upper()} {code}"
+
+
+def print_end(out: Console, head: Text, said: str, hint: str) -> None:
+    """How something ended, in one sentence, and what to do next."""
+    words = (head, Text(as_typed_here(said))) if said else (head,)
+    out.print(*words, soft_wrap=True)
+    if hint:
+        out.print(Text(f"hint: {as_typed_here(hint)}", "italic"), soft_wrap=True)
 
 
 def _steps(steps: Sequence[Mapping[str, Any]], *, narrow: bool) -> Table:
     names = ("step", "outcome", "checks", "what was seen") if narrow else _COLUMNS
-    table = Table(*names, box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
+    for name in names:
+        table.add_column(name, overflow="fold")  # names and keys go on in the next line rather than being cut
     for step in steps:
         shut = [c for c in step["checks"] if c["verdict"] in _SHUT]
         said = step["reason"] or "" if step["outcome"] in _ENDS else ""
@@ -135,7 +184,7 @@ def _steps(steps: Sequence[Mapping[str, Any]], *, narrow: bool) -> Table:
             "tries": str(step["tries"] or ""),
             "time": f"{step['duration_s']:.1f} s" if step["tries"] else "",
             "checks": f"{passed}/{len(step['checks'])}" if step["checks"] else "",
-            "what was seen": Text(seen if len(seen) <= _SEEN else f"{seen[:_SEEN]}..."),
+            "what was seen": Text(cut(seen, _SEEN)),
         }
         table.add_row(*(cells[name] for name in names))
     return table

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from dagster_planexec.cli.asked import no_such
 from dagster_planexec.errors import PlanexecError
 
 if TYPE_CHECKING:
@@ -50,9 +51,7 @@ class ProjectFolder:
         """
         tasks = self.tasks()
         if name not in tasks:
-            raise PlanexecError(
-                "BAD_CONTRACT", f"the project has no task {name[:80]!r}", hint=f"its tasks are {', '.join(tasks)}"
-            )
+            raise no_such("task", name, tasks)
         return tasks[name]
 
     def module(self) -> Any:  # noqa: ANN401 - a module

@@ -14,20 +14,41 @@ from dagster_planexec.world.period import Granularity, Period
 
 Role = Literal["side", "lookup", "filter"]
 
+_ESCAPED = re.compile(r"\\(?:N\{[^}]*\}|.)", re.DOTALL)
+_NAMED = re.compile(r"\{([^{}]*[^\W\d][^{}]*)\}")
+"""Braces with a letter between them; those of a regular expression hold digits and a comma."""
+
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """Where a vendor delivers: every object under the prefix that matches the pattern belongs to the period."""
+    """Where a vendor delivers: every object under the prefix that matches the pattern belongs to the period.
+
+    Raises:
+        PlanexecError: BAD_CONTRACT if the pattern holds another name in braces than `{period}`.
+    """
 
     bucket: str
     prefix: str
     """A literal prefix, e.g. `vendor/exports/`."""
     pattern: str
-    """A regular expression over the rest of the key, with `{period}` for the period's text; matched as a whole."""
+    """A regular expression over the rest of the key, with `{period}` for the period's text; matched as a whole.
+
+    `{period}` is the only name in it; `{4}` and `{2,3}` are how often the part before them repeats.
+    """
     input: str
     """The named input that the delivery fills."""
     quiet_s: int = 900
     """Seconds without change after which a delivery counts as settled."""
+
+    def __post_init__(self) -> None:
+        unknown = [name for name in _NAMED.findall(_ESCAPED.sub("", self.pattern)) if name != "period"]
+        if unknown:
+            raise PlanexecError(
+                "BAD_CONTRACT",
+                f"the drop pattern {self.pattern[:120]!r} names {{{unknown[0][:40]}}}, which stands for nothing: "
+                "no key would ever match",
+                hint=r"write {period} where the period stands; a brace that is part of the key is written \{",
+            )
 
     def matches(self, key: str, period: Period) -> bool:
         """Whether a key belongs to the drop of that period."""
@@ -164,7 +185,7 @@ class Task:
         first = Period.parse(self.first_period, self.granularity)
         last = Period.parse(self.last_period, self.granularity) if self.last_period else None
         if period < first or (last is not None and period > last):
-            until = f" to {last.text}" if last else ""
+            until = f" to {last.text}" if last else " on"
             raise PlanexecError(
                 "UNKNOWN_PARTITION",
                 f"partition {period.text} is outside the partitions of {self.name} ({first.text}{until})",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -152,6 +153,7 @@ class RunReport:
             "hint": self.hint and self.hint.replace("HOLD`", f"{credits_of(self)['hold_id'] or 'HOLD'}`"),
             "task_run_id": self.task_run_id,
             "plan_run_id": self.plan_run_id,
+            "ended_at": None,
             "findings": [dict(finding) for finding in self.findings],
             "steps": [step.as_json() for step in self.steps],
             "reconciliation": reconciliation_of(self),
@@ -253,7 +255,7 @@ def save_report(journal: Journal, task_run_id: str, report: RunReport) -> None:
     """Keep the document of a task run; running it again under the same id replaces it."""
     row = {
         "task": report.task.name, "period": report.period.text, "attempt": report.attempt,
-        "body": dumps(report.as_json()),
+        "body": dumps(report.as_json() | {"ended_at": datetime.now(UTC).isoformat()}),
     }  # fmt: skip
     with journal.engine.begin() as db:
         db.execute(sa.delete(t.reports).where(t.reports.c.task_run_id == task_run_id))
@@ -284,3 +286,12 @@ def newest_ends(journal: Journal, task: str) -> dict[str, tuple[str, str | None]
     with journal.reader.connect() as db:
         found = {row.period: json.loads(row.body) for row in db.execute(query)}
     return {period: (body["status"], body["code"]) for period, body in found.items()}
+
+
+def once_settled(journal: Journal, task: str) -> frozenset[str]:
+    """The periods of which a run has settled, whatever became of later ones."""
+    query = sa.select(t.attempts.c.period, t.events.c.payload).where(
+        t.attempts.c.task == task, t.events.c.attempt == t.attempts.c.id, t.events.c.kind == "run-ended"
+    )
+    with journal.reader.connect() as db:
+        return frozenset(r.period for r in db.execute(query) if json.loads(r.payload).get("status") == "settled")

@@ -243,5 +243,5 @@ class DuckDbWarehouse(Warehouse):
         return PortError(
             "LOCKED",
             f"warehouse {self.path.name} is held by process {pid} ({program})",
-            hint=f"end process {pid}, or close its connection to {self.path.name}, then run again",
+            hint=f"wait for it, or ask whoever runs process {pid}, before you end it; then run again",
         )

@@ -78,7 +78,7 @@ class RunSql(Tool):
             "VALIDATION_ERROR": "name a SQL file of the task, every side, and a table of its own as target",
             "TABLE_GONE": "an input was dropped after it was judged; make it again",
             "TIMEOUT": "the query is too slow for its deadline; look for a join without keys",
-            "LOCKED": "end the process that holds the warehouse file",
+            "LOCKED": "wait for the process that holds the warehouse file",
             "DISK_FULL": "free space beside the warehouse file",
         },
         deadline_s=600.0,

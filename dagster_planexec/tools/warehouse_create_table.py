@@ -54,7 +54,7 @@ class WarehouseCreateTable(Tool):
         postconditions=("schema_matches_contract",),
         errors={
             "VALIDATION_ERROR": "name one of the task's file contracts, and a staging table as target",
-            "LOCKED": "end the process that holds the warehouse file",
+            "LOCKED": "wait for the process that holds the warehouse file",
             "DISK_FULL": "free space beside the warehouse file",
         },
     )

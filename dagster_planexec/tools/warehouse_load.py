@@ -94,7 +94,7 @@ class WarehouseLoad(Tool):
             "SCHEMA_DRIFT": "create the table from the contract it is loaded by",
             "OBJECT_GONE": "fetch the file again; its landed copy is not there",
             "VALIDATION_ERROR": "load what a fetch step of the same plan has landed, each file once",
-            "LOCKED": "end the process that holds the warehouse file",
+            "LOCKED": "wait for the process that holds the warehouse file",
             "DISK_FULL": "free space beside the warehouse file and in the temporary folder",
         },
         deadline_s=900.0,

@@ -60,7 +60,7 @@ class WarehouseSnapshot(Tool):
             "VALIDATION_ERROR": "name a table that the task declares as the source of an input",
             "TABLE_GONE": "the live table is not in the warehouse; look at its name and at the warehouse's path",
             "TIMEOUT": "the live table is larger than the deadline allows",
-            "LOCKED": "end the process that holds the warehouse file",
+            "LOCKED": "wait for the process that holds the warehouse file",
             "DISK_FULL": "free space beside the warehouse file",
         },
         deadline_s=300.0,

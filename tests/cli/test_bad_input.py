@@ -15,7 +15,9 @@ import pytest
 from click.testing import CliRunner
 
 from assets.demo.world import DemoWorld
+from assets.vendor_reconciliation.binding import VENDOR_RECONCILIATION
 from dagster_planexec.cli.main import main
+from dagster_planexec.definitions.partitions import just_closed
 from tests.support.planexec import PROJECT, Answer, planexec
 
 TASK = "vendor_reconciliation"
@@ -170,11 +172,49 @@ def test_a_folder_without_a_project(tmp_path: Path) -> None:
     assert "--project" in document["hint"]
 
 
-@pytest.mark.parametrize("arguments", [("demo", "--fault", "no-such-fault"), ("demo", "--data", "moon"),
-                                       ("run", "no_such_task", "--partition", "2026-03")])  # fmt: skip
-def test_a_name_that_does_not_exist_lists_those_that_do(tmp_path: Path, arguments: tuple[str, ...]) -> None:
-    """A fault, a data set, a task."""
-    refused(planexec(*arguments, "--home", tmp_path / "home"), "BAD_CONTRACT")
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (("demo", "--fault", "empty-xport"), "did you mean empty-export? `planexec demo --fault list` shows them all"),
+        (("demo", "--fault", "Empty-Export"), "did you mean empty-export? `planexec demo --fault list` shows them all"),
+        (("demo", "--fault", "quux"), "there is delete-export-before-plan, "),
+        (("demo", "--data", "councl"), "did you mean council?"),
+        (("demo", "--data", "moon"), "there is saturday, council"),
+        (("run", "vendor_reconcilation", "--partition", "2026-03"), "did you mean vendor_reconciliation?"),
+        (("status", "moon"), "there is vendor_reconciliation, council_spend"),
+        (("check", "x", "--task", "council"), "did you mean council_spend?"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
+)
+def test_a_name_that_does_not_exist_gets_the_one_that_was_meant(
+    tmp_path: Path, arguments: tuple[str, ...], hint: str
+) -> None:
+    """A fault, a data set, a task: the nearest name, or else those there are."""
+    at = () if arguments[0] == "check" else ("--home", tmp_path / "home")
+
+    assert refused(planexec(*arguments, *at), "BAD_CONTRACT")["hint"].startswith(hint)
+
+
+@pytest.mark.parametrize("verb", ["show", "trace"])
+def test_a_mistyped_task_is_named_among_what_may_be_looked_up(world: DemoWorld, verb: str) -> None:
+    """Any word may be a reference; the nearest task is what was most likely meant."""
+    document = refused(planexec(verb, "vendor_reconcilation", "--home", world.home), "UNKNOWN_REFERENCE")
+
+    assert document["hint"].startswith("did you mean vendor_reconciliation?")
+
+
+@pytest.mark.parametrize("partition", ["2025-12", "2999-01", "march"])
+@pytest.mark.parametrize("verb", ["run", "plan", "observe", "trace", "show"])
+def test_a_period_outside_names_both_ends(world: DemoWorld, verb: str, partition: str) -> None:
+    """The first and the newest partition, so that nobody has to ask for them; plan and trace look at any month."""
+    answer = planexec(verb, TASK, "--partition", partition, "--home", world.home)
+    if partition == "2999-01" and verb in {"plan", "trace", "show"}:
+        assert answer.document["code"] != "UNKNOWN_PARTITION"
+        return
+    now = VENDOR_RECONCILIATION.binding.resources.clock.now()
+    newest = just_closed(VENDOR_RECONCILIATION.binding.task, now).text
+
+    assert f"2026-01 to {newest}" in refused(answer, "UNKNOWN_PARTITION")["text"]
 
 
 @pytest.mark.parametrize(
@@ -187,7 +227,7 @@ def test_a_name_that_does_not_exist_lists_those_that_do(tmp_path: Path, argument
         (("run", "no_such_task", "--partition", "2026-03"), "BAD_CONTRACT"),
         (("run", TASK, "--partition", "march"), "UNKNOWN_PARTITION"),
         (("plan", TASK, "--partition", "march"), "UNKNOWN_PARTITION"),
-        (("check", "none.json", "--task", TASK), "PLAN_REJECTED"),
+        (("check", "none.json", "--task", TASK), "VALIDATION_ERROR"),
         (("status", "no_such_task"), "BAD_CONTRACT"),
         (("show", "nothing_of_that_name"), "UNKNOWN_REFERENCE"),
         (("trace", "nothing_of_that_name"), "UNKNOWN_REFERENCE"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from dagster_planexec.cli.main import main
+from dagster_planexec.cli.verbs.foreign import MOST_FINDINGS, MOST_PLANS
 from tests.support.foreign import SETS, as_facts, records, unpacked
 
 TOOLS = (
@@ -102,22 +104,70 @@ def test_good_plans_end_with_0(elsewhere: Path) -> None:
     )
 
 
-def test_people_get_a_table_and_a_line_for_each_code(elsewhere: Path) -> None:
-    """Which plan, how many findings, the first of them; per code how many findings of how many plans."""
+def test_people_get_every_finding_of_a_plan_and_a_line_for_each_code(elsewhere: Path) -> None:
+    """Which plan and where it stands; per finding step, field, both sides and the remedy; per code how many."""
     plans = written(elsewhere / "p", GOOD, BAD, BAD | {"plan_id": None}, "\x1b[31m")
-    answer = check(plans, "--catalogue", written(elsewhere / "t", *TOOLS))
+    tools = written(elsewhere / "t", *TOOLS)
+    answer = check(plans, "--catalogue", tools)
     lines = [" ".join(line.split()) for line in answer.stdout.splitlines()]
+    found = document(check(plans, "--catalogue", tools, "--json"))
 
     assert answer.exit_code == 5
-    assert "bad 6 unknown-tool a.b tool: 'fnd'" in lines
-    assert "line 3 6 unknown-tool a.b tool: 'fnd'" in lines
-    assert any(line.startswith("line 4 1 bad-plan: no JSON") for line in lines)
+    assert lines[0] == "bad line 2, 6 findings"
+    assert "line 3 6 findings" in lines
+    assert "line 4 1 finding" in lines
+    for plan in found["plans"]:
+        for f in plan["findings"]:
+            where = " ".join(part for part in (f["code"], f["step"], f["field"]) if part)
+            assert f"{where}: expected {f['expected']}; saw {f['seen']}" in lines
+            assert f["hint"] in lines
     assert "cycle 2 2 The steps can be put in an order in which each follows what it needs; none needs itself." in lines
     assert lines[-1] == "REJECTED 3 of 4 plans; 1 without a finding"
     assert "\x1b" not in answer.stdout
+    assert not [line for line in answer.stdout.splitlines() if line.endswith(" ")]
 
-    good = check(written(elsewhere / "g", GOOD), "--catalogue", elsewhere / "t")
-    assert (good.exit_code, good.stdout.strip()) == (0, "SUCCEEDED of 1 plans; 1 without a finding")
+
+@pytest.mark.parametrize(("count", "says"), [(1, "1 plan"), (2, "2 plans")])
+def test_one_plan_is_one_plan(elsewhere: Path, count: int, says: str) -> None:
+    """And two are plans."""
+    good = check(written(elsewhere / "g", *[GOOD] * count), "--catalogue", written(elsewhere / "t", *TOOLS))
+
+    assert (good.exit_code, good.stdout.strip()) == (0, f"SUCCEEDED of {says}; {count} without a finding")
+
+
+def test_what_people_see_of_many_plans_is_bounded(elsewhere: Path) -> None:
+    """Fifty plans, twenty findings of each; the rest is counted, and --json has it."""
+    steps = [{"id": f"s{n}", "tool": "nope" * 40, "args": {}, "deps": []} for n in range(25)]
+    plans = written(elsewhere / "p", *[{"plan_id": f"p{n}", "steps": steps} for n in range(53)])
+    answer = check(plans, "--catalogue", written(elsewhere / "t", *TOOLS))
+    lines = answer.stdout.splitlines()
+
+    assert lines.count("  ... 5 more findings, use --json") == MOST_PLANS == 50
+    assert "... 3 more plans with findings, use --json" in lines
+    assert sum(line.startswith("  unknown-tool ") for line in lines) == MOST_PLANS * MOST_FINDINGS
+    assert max(map(len, lines)) < 1_200
+
+
+def test_a_plan_without_steps_is_no_fault(elsewhere: Path) -> None:
+    """It breaks no rule of form or structure; what a task asks of a plan is asked with --task."""
+    answer = check(written(elsewhere / "p", {"plan_id": "none", "steps": []}), "--catalogue",
+                   written(elsewhere / "t", *TOOLS), "--json")  # fmt: skip
+
+    assert (answer.exit_code, document(answer)["plans"][0]["findings"]) == (0, [])
+
+
+@pytest.mark.parametrize("packed", ["plans.jsonl", "tools.jsonl"])
+def test_a_packed_file_is_one_refusal(elsewhere: Path, packed: str) -> None:
+    """Of plans or tools: gzip is named, and what to do."""
+    written(elsewhere / "plans.jsonl", GOOD, BAD)
+    written(elsewhere / "tools.jsonl", *TOOLS)
+    path = elsewhere / packed
+    path.write_bytes(gzip.compress(path.read_bytes()))
+    answer = check("plans.jsonl", "--catalogue", "tools.jsonl", "--json")
+
+    assert (answer.exit_code, document(answer)["status"]) == (1, "error")
+    assert f"{packed} cannot be read: it is packed with gzip" in document(answer)["text"]
+    assert "unpack it first" in document(answer)["hint"]
 
 
 @pytest.mark.parametrize(
@@ -141,7 +191,7 @@ def test_a_plan_is_checked_for_a_task_or_against_a_catalogue(
 @pytest.mark.parametrize(
     ("plans", "tools", "code", "exit_code", "says"),
     [
-        (None, TOOLS, "PLAN_REJECTED", 5, "plans.jsonl cannot be read: No such file"),
+        (None, TOOLS, "VALIDATION_ERROR", 1, "plans.jsonl cannot be read: No such file"),
         ((), TOOLS, "PLAN_REJECTED", 5, "plans.jsonl holds no plan"),
         ((GOOD,), None, "BAD_CONTRACT", 1, "tools.jsonl cannot be read: No such file"),
         ((GOOD,), (), "BAD_CONTRACT", 1, "tools.jsonl holds no tool"),
@@ -170,7 +220,7 @@ def test_what_cannot_be_read_is_refused_with_its_name(
 def test_a_folder_is_no_file(elsewhere: Path) -> None:
     """Of plans or of tools."""
     tools = written(elsewhere / "t", *TOOLS)
-    assert document(check(elsewhere, "--catalogue", tools, "--json"))["code"] == "PLAN_REJECTED"
+    assert document(check(elsewhere, "--catalogue", tools, "--json"))["code"] == "VALIDATION_ERROR"
     assert document(check(tools, "--catalogue", elsewhere, "--json"))["code"] == "BAD_CONTRACT"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -107,10 +108,22 @@ def test_a_file_that_is_no_plan_is_rejected(tmp_path: Path, text: str) -> None:
 
 
 def test_a_plan_file_that_is_not_there(tmp_path: Path) -> None:
-    """The same code, and the file's name."""
+    """It could not be tried, which is no rejection: exit 1, the file's name, and what was expected."""
     answer = planexec("check", tmp_path / "none.json", "--task", TASK)
 
-    assert (answer.exit_code, answer.document["code"]) == (5, "PLAN_REJECTED")
+    assert (answer.exit_code, answer.document["status"], answer.document["code"]) == (1, "error", "VALIDATION_ERROR")
+    assert "none.json cannot be read: No such file" in answer.document["text"]
+    assert "a plan as JSON" in answer.document["hint"]
+
+
+def test_a_packed_plan_file_is_said_to_be_packed(tmp_path: Path, plan: Any) -> None:
+    """Not that its bytes are no UTF-8."""
+    (tmp_path / "plan.json.gz").write_bytes(gzip.compress(json.dumps(plan).encode()))
+    answer = planexec("check", tmp_path / "plan.json.gz", "--task", TASK)
+
+    assert (answer.exit_code, answer.document["code"]) == (1, "VALIDATION_ERROR")
+    assert "it is packed with gzip" in answer.document["text"]
+    assert "unpack it first" in answer.document["hint"]
 
 
 def test_status_has_a_line_for_every_closed_month(world: DemoWorld) -> None:

@@ -86,6 +86,32 @@ def test_periods_are_counted_by_word(home: Path) -> None:
     }  # fmt: skip
 
 
+def test_a_month_that_was_settled_once_is_said_to_be(home: Path) -> None:
+    """Credits of an earlier attempt are out there: in the line, in JSON and on the asset; never of a settled month."""
+    journal = Journal()
+    journal.close_run(opened(journal, "2026-01"), None, "rejected", "PLAN_REJECTED")
+    again = opened(journal, "2026-09")
+    journal.close_run(again, "run-3", "settled", None)
+    journal.close_run(again, "run-4", "stopped", "DUPLICATE_KEY")
+    twice = opened(journal, "2026-02")
+    journal.close_run(twice, "run-5", "settled", None)
+    journal.close_run(opened(journal, "2026-02"), "run-6", "settled", None)
+    card = months_card(journal, VENDOR, datetime.now(UTC))
+    journal.close()
+
+    document = planexec("status", TASK, "--home", home).document
+    before = {p["period"] for p in document["periods"] if p["settled_before"]}
+    shown = shell("status", TASK, "--home", home)
+
+    assert before == {"2026-01", "2026-06", "2026-09"}
+    for month, said in (("2026-01", "rejected (PLAN_REJECTED)"), ("2026-06", "planned"),
+                        ("2026-09", "stopped (DUPLICATE_KEY)")):  # fmt: skip
+        assert re.search(rf"^{month} +{re.escape(said)}, settled before ", shown, re.MULTILINE)
+        assert f"{said}, settled before" in [c for row in card["months"].value.splitlines() for c in cells(row)]
+    assert shown.count("settled before") == 3
+    assert document["counts"]["rejected"] == 2
+
+
 def cells(line: str) -> list[str]:
     """The cells of a line of a Markdown table."""
     return [re.sub(r"\\(.)", r"\1", cell.strip()) for cell in line.strip("|").split("|")]

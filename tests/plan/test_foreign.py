@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import json
+import lzma
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -207,15 +211,30 @@ def test_blank_lines_and_a_byte_order_mark_are_passed_over(tmp_path: Path) -> No
     assert [(plan.line, plan.faults) for plan in found] == [(1, ()), (4, ())]
 
 
-@pytest.mark.parametrize("content", [None, b"", b"\n \n"], ids=["not there", "empty", "blank"])
-def test_a_file_without_plans_is_refused(tmp_path: Path, content: bytes | None) -> None:
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [(None, "VALIDATION_ERROR"), (b"", "PLAN_REJECTED"), (b"\n \n", "PLAN_REJECTED")],
+    ids=["not there", "empty", "blank"],
+)
+def test_a_file_without_plans_is_refused(tmp_path: Path, content: bytes | None, code: str) -> None:
     """Nothing checked is not nothing found."""
     path = tmp_path / "plans.jsonl"
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(PlanexecError, match=r"plans\.jsonl") as refused:
         list(read_plans(path))
-    assert refused.value.code == "PLAN_REJECTED"
+    assert refused.value.code == code
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress], ids=["gzip", "bzip2", "xz"])
+def test_a_packed_file_is_refused_once(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    """Not a finding for each of its lines, of which none is one."""
+    path = tmp_path / "plans.jsonl"
+    path.write_bytes(pack(json.dumps(_steps()).encode() * 100))
+    with pytest.raises(PlanexecError, match=r"plans\.jsonl cannot be read: it is packed with") as refused:
+        list(read_plans(path))
+    assert refused.value.code == "VALIDATION_ERROR"
+    assert "unpack it" in refused.value.hint
 
 
 def test_a_line_of_exactly_the_limit_is_read_and_a_longer_one_is_not_held(tmp_path: Path) -> None:

@@ -11,9 +11,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from dagster_planexec.cli.asked import no_such, period_of
+from dagster_planexec.cli.home import default_home, next_at
 from dagster_planexec.cli.printing import paper, print_json, progress
 from dagster_planexec.cli.stage import DemoRequest, DemoStage, Scene
-from dagster_planexec.errors import PlanexecError
 
 if TYPE_CHECKING:
     from dagster_planexec.cli.project import ProjectFolder
@@ -45,18 +46,16 @@ def run_demo(folder: ProjectFolder, wanted: Wanted, *, as_json: bool) -> Mapping
         _list(stage, as_json=as_json)
         return None
     if fault is not None and fault not in stage.faults():
-        raise PlanexecError(
-            "BAD_CONTRACT", f"there is no fault {fault[:80]!r}", hint="`planexec demo --fault list` shows them all"
-        )
+        raise no_such("fault", fault, stage.faults(), more="`planexec demo --fault list` shows them all")
     chosen = wanted.data or stage.data_sets()[0]
     if chosen not in stage.data_sets():
-        raise PlanexecError(
-            "BAD_CONTRACT", f"there is no data set {chosen[:80]!r}", hint=f"there are {', '.join(stage.data_sets())}"
-        )
+        raise no_such("data set", chosen, stage.data_sets())
+    default = default_home(folder)  # before the stage names its own
     console = progress() if not as_json else Console(stderr=True, quiet=True)
     with stage.open(
         DemoRequest(wanted.home, chosen, fault, wanted.partition, literal=wanted.executor == "literal")
     ) as scene:
+        next_at(scene.home.absolute(), default)
         console.print(Text(f"home {scene.home}", "dim"), soft_wrap=True)
         if wanted.ui:
             raise SystemExit(scene.stay(port=wanted.port or UI_PORT))
@@ -69,7 +68,7 @@ def _run(folder: ProjectFolder, scene: Scene, console: Console) -> Mapping[str, 
     from dagster_planexec.cli.verbs.running import run_task  # noqa: PLC0415 - imports Dagster
 
     planned = folder.task(scene.task)
-    period = planned.binding.task.period(scene.partition)
+    period = period_of(planned, scene.partition)
     return run_task(folder, planned, period, scene.home, replan=False, console=console)
 
 

@@ -14,9 +14,11 @@ from rich.text import Text
 
 from dagster_planexec.checks.catalogue import BINDERS
 from dagster_planexec.checks.static.static_check import is_rejected, static_check
+from dagster_planexec.cli.asked import nearest, period_of
 from dagster_planexec.cli.document import of_task
 from dagster_planexec.cli.home import remembered, unknown
 from dagster_planexec.cli.printing import STYLES, paper, print_cut, print_json, print_run
+from dagster_planexec.cli.shown.hold import print_hold
 from dagster_planexec.cli.verbs.tracing import print_trace
 from dagster_planexec.compiler.binding import work_of
 from dagster_planexec.contract.codes import meaning
@@ -29,6 +31,7 @@ from dagster_planexec.journal.results import hold
 from dagster_planexec.journal.run_report import load_report, newest_report
 from dagster_planexec.journal.told.trace import known_attempt, trace_of_attempt
 from dagster_planexec.plan.digest import full_digest
+from dagster_planexec.plan.foreign.json_lines import refuse_packed, what_to_do
 from dagster_planexec.plan.model import MAX_PLAN_BYTES, Plan, as_json, parse_plan, read_json
 from dagster_planexec.settle import Launcher, Settling, prepare
 from dagster_planexec.world.period import Period
@@ -66,7 +69,7 @@ def check_file(planned: PlannedTask, path: Path) -> dict[str, Any]:
     """The document of a plan file, checked by every rule that needs no world.
 
     Raises:
-        PlanexecError: PLAN_REJECTED if the file is not a plan, UNKNOWN_PARTITION if its period is none of the task's.
+        PlanexecError: VALIDATION_ERROR if it cannot be read, PLAN_REJECTED if the file is not a plan, UNKNOWN_PARTITION if its period is none of the task's.
     """
     task = planned.binding.task
     plan = _read_plan(path)
@@ -108,12 +111,17 @@ def _period_of(planned: PlannedTask, plan: Plan) -> Period:
 def _read_plan(path: Path) -> Plan:
     try:
         with path.open("rb") as file:
-            data = read_json(file.read(MAX_PLAN_BYTES + 1))
-        # What `show` prints and what is recorded wrap the plan; a person who has either should not have to unwrap it.
-        inner = next((data[name] for name in ("plan", "answer") if isinstance(data, dict) and name in data), data)
-        return parse_plan(json.dumps(inner))
+            raw = file.read(MAX_PLAN_BYTES + 1)
+        refuse_packed(raw)
     except OSError as error:
-        raise PlanexecError("PLAN_REJECTED", f"the plan {path.name} cannot be read: {error.strerror}") from error
+        raise PlanexecError(
+            "VALIDATION_ERROR", f"the plan {path.name} cannot be read: {error.strerror}",
+            hint=what_to_do(error, "a plan as JSON"),
+        ) from error  # fmt: skip
+    data = read_json(raw)
+    # What `show` prints and what is recorded wrap the plan; a person who has either should not have to unwrap it.
+    inner = next((data[name] for name in ("plan", "answer") if isinstance(data, dict) and name in data), data)
+    return parse_plan(json.dumps(inner))
 
 
 def show(folder: ProjectFolder, reference: str, partition: str | None, home: Path, *, as_json: bool) -> None:
@@ -124,12 +132,17 @@ def show(folder: ProjectFolder, reference: str, partition: str | None, home: Pat
     """
     with remembered() as journal:
         if journal is None:
-            raise unknown(reference, home)
+            raise unknown(reference, home, nearest(reference, folder.tasks()))
         kind, value = _find(folder, journal, reference, partition, home)
         attempt = known_attempt(journal, reference) if kind == "attempt" else None
         trace = trace_of_attempt(journal, attempt) if attempt else None
+        report = newest_report(journal, value["task"], value["period"]) if kind == "hold" else None
     if as_json:
         print_json(value)
+    elif kind == "hold":
+        planned = folder.tasks().get(value["task"])
+        currency = planned.binding.task.limits.currency if planned else "of a currency that its task names"
+        print_hold(value, currency=currency, report=report["report"]["md"] if report else None)
     elif kind == "run":
         print_run(value)
     elif trace is not None:
@@ -142,7 +155,7 @@ def _find(
     folder: ProjectFolder, journal: Journal, reference: str, partition: str | None, home: Path
 ) -> tuple[str, Mapping[str, Any]]:
     if reference in folder.tasks():
-        period = folder.task(reference).binding.task.period(partition).text if partition else None
+        period = period_of(folder.task(reference), partition, ended=False).text if partition else None
         found = newest_report(journal, reference, period)
         if found is not None:
             return "run", found
@@ -161,7 +174,7 @@ def _find(
     report = load_report(journal, reference)
     if report is not None:
         return "run", report
-    raise unknown(reference, home)
+    raise unknown(reference, home, nearest(reference, folder.tasks()))
 
 
 def status(planned: PlannedTask, *, as_json: bool) -> None:

@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from dagster_planexec.cli.home import remembered, unknown
-from dagster_planexec.cli.printing import STYLES, paper, print_json
+from dagster_planexec.cli.asked import nearest, period_of
+from dagster_planexec.cli.home import as_typed_here, remembered, unknown
+from dagster_planexec.cli.printing import STYLES, head_of, moment, paper, print_end, print_json
+from dagster_planexec.contract.codes import meaning
 from dagster_planexec.journal.told.line import one_line
 from dagster_planexec.journal.told.sentence import LONGEST_TOLD
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from dagster_planexec.cli.project import ProjectFolder
     from dagster_planexec.journal.journal import Event, Journal
     from dagster_planexec.journal.told.trace import Trace
@@ -34,12 +38,13 @@ def trace(folder: ProjectFolder, reference: str, partition: str | None, home: Pa
     Raises:
         PlanexecError: UNKNOWN_REFERENCE if nothing is remembered of it; UNKNOWN_PARTITION.
     """
-    task = folder.task(reference).binding.task if partition is not None or reference in folder.tasks() else None
-    period = task.period(partition).text if task is not None and partition is not None else None
+    planned = folder.task(reference) if partition is not None or reference in folder.tasks() else None
+    period = period_of(planned, partition, ended=False).text if planned is not None and partition is not None else None
     with remembered() as journal:
-        found = _find(journal, reference, period, is_task=task is not None) if journal else None
+        found = _find(journal, reference, period, is_task=planned is not None) if journal else None
     if found is None:
-        raise unknown(reference if period is None else f"{reference} {period}", home)
+        near = nearest(reference, folder.tasks()) if planned is None else None
+        raise unknown(reference if period is None else f"{reference} {period}", home, near)
     if as_json:
         print_json(found.as_json())
     else:
@@ -50,13 +55,12 @@ def _find(journal: Journal, reference: str, period: str | None, *, is_task: bool
     from dagster_planexec.journal.told.trace import (  # noqa: PLC0415 - SQLAlchemy, which `--help` does not pay
         known_attempt,
         trace_of_attempt,
+        trace_of_period,
         trace_of_run,
     )
 
     if is_task:
-        attempts = [a for a in journal.newest_attempts(reference) if period is None or a.period == period]
-        newest = max(attempts, key=lambda a: a.opened_at, default=None)
-        return trace_of_attempt(journal, newest) if newest else None
+        return trace_of_period(journal, reference, period)
     if reference.startswith("att_"):
         attempt = known_attempt(journal, reference)
         return trace_of_attempt(journal, attempt) if attempt else None
@@ -66,37 +70,60 @@ def _find(journal: Journal, reference: str, period: str | None, *, is_task: bool
 def print_trace(trace: Trace) -> None:
     """The trace for people: a line per event, indented below its step, with what each was called with and answered."""
     out = paper()
-    out.print(Text(f"{trace.task} {trace.period}", "bold"), Text(_of(trace)), soft_wrap=True)
+    day = _day(trace)
+    out.print(Text(f"{trace.task} {trace.period}", "bold"), Text(", ".join((*_of(trace), f"{day} UTC") if day else _of(trace))), soft_wrap=True)
+    holds = {e.step: str(e.payload["hold_id"]) for e in trace.events if e.payload.get("hold_id")}
     for event in trace.events[:MOST_EVENTS]:
         if event.kind == "step-done":  # told by `step-ended`
             continue
+        if event.at[:10] != day:
+            day = event.at[:10]
+            out.print(Text(f"{day} UTC", "dim"))
         for n, (indent, text, style) in enumerate(_lines(event)):
             when = event.at[11:23] if n == 0 else " " * 12
-            out.print(Text(when, "dim"), Text(f"{'  ' * indent}{one_line(text, LONGEST_TOLD)}", style), soft_wrap=True)
+            # When the gate decided, the hold had no name yet.
+            named = text.replace("`planexec show HOLD`", f"`planexec show {holds.get(event.step, 'HOLD')}`")
+            line = f"{'  ' * indent}{one_line(as_typed_here(named), LONGEST_TOLD)}"
+            out.print(Text(when, "dim"), Text(line, style), soft_wrap=True)
     if len(trace.events) > MOST_EVENTS:
         out.print(Text(f"… {len(trace.events) - MOST_EVENTS} more events; --json has them", "dim"))
-    _print_end(out.print, trace)
+    _print_end(out, trace)
 
 
-def _of(trace: Trace) -> str:
+def _day(trace: Trace) -> str | None:
+    """The day of the first event, or that of the end of a run without any."""
+    ended = (trace.document or {}).get("ended_at")
+    return trace.events[0].at[:10] if trace.events else (str(ended)[:10] if ended else None)
+
+
+def _of(trace: Trace) -> tuple[str, ...]:
     runs = (("attempt", trace.attempt.id if trace.attempt else None), ("task run", trace.task_run_id),
             ("plan run", trace.plan_run_id))  # fmt: skip
-    return ", ".join(f"{what} {name}" for what, name in runs if name)
+    return tuple(f"{what} {name}" for what, name in runs if name)
 
 
-def _print_end(print_: Any, trace: Trace) -> None:  # noqa: ANN401 - a console's print
+def _print_end(out: Console, trace: Trace) -> None:
     status, code = trace.end
     if status is None:
-        print_(Text("still going, or its process ended without a word: this is the trace so far", "yellow"))
-        return
-    text = one_line(str(trace.document["text"] or ""), LONGEST_TOLD) if trace.document else ""
-    head = status.upper() if code and text.startswith(f"{code}: ") else f"{status.upper()} {code or ''}".rstrip()
-    print_(Text(head, STYLES.get(status, "bold")), Text(text), soft_wrap=True)
+        out.print(Text("still going, or its process ended without a word: this is the trace so far", "yellow"))
+    else:
+        said, hint = trace.words
+        print_end(out, Text(head_of(status, code, said), STYLES.get(status, "bold")), _sentence(code, said, hint), hint)
+    if trace.later is not None:
+        later, hint = trace.later, trace.later["hint"] or ""
+        at = f" at {moment(later['ended_at'])}" if later.get("ended_at") else ""
+        head = Text(f"later{at}: {head_of(later['status'], later['code'], '')}", STYLES[later["status"]])
+        print_end(out, head, _sentence(later["code"], later["text"] or "", hint), hint)
+
+
+def _sentence(code: str | None, said: str, hint: str) -> str:
+    """What was said of the end, or else what its code means."""
+    return one_line(said, LONGEST_TOLD).removesuffix(f"; {hint}") or (meaning(code).summary if code else "")
 
 
 def _lines(event: Event) -> Iterator[Line]:
     if "left_out" in event.payload:
-        yield 0, f"{event.kind} {event.step or ''}: {event.payload['left_out']} were left out", "dim"
+        yield 0, f"{' '.join(filter(None, (event.kind, event.step)))}: {event.payload['left_out']} were left out", "dim"
     else:
         yield from _of_step(event, event.step, event.payload) if event.step else _of_run(event, event.payload)
 
@@ -187,6 +214,9 @@ def _step_ended(step: str, p: Mapping[str, Any]) -> Iterator[Line]:
     hold = f", waits as {p['hold_id']}" if p.get("hold_id") else ""
     took = f", {p['tries']} {'try' if p['tries'] == 1 else 'tries'}, {p['duration_ms']} ms" if p["tries"] else ""
     yield 0, f"{step}: {p['state']}{code}{hold}{took}", STYLES.get(p["state"], "")
+    if p["state"] == "reused" and p["verdicts"]:
+        yield 1, "as it was judged when it was done", "dim"
+        yield from _verdicts(p["verdicts"], 2)
 
 
 def _json(value: Any) -> str:  # noqa: ANN401 - JSON

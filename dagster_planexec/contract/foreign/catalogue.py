@@ -9,7 +9,7 @@ from typing import Any
 from dagster_planexec.contract.foreign.described_tool import DescribedTool, described_tool
 from dagster_planexec.contract.tool import ToolRegistry
 from dagster_planexec.errors import PlanexecError
-from dagster_planexec.plan.foreign.json_lines import NotJson, read_lines
+from dagster_planexec.plan.foreign.json_lines import NotJson, read_lines, what_to_do
 
 _HINT = "one tool a line: {tool, description, parameters}, where parameters is a JSON Schema of an object"
 
@@ -26,7 +26,7 @@ def read_catalogue(path: Path) -> ToolRegistry:
     except OSError as error:
         raise PlanexecError(
             "BAD_CONTRACT", f"the catalogue {_shown(path)} cannot be read: {error.strerror or error}",
-            hint="name a file of JSON Lines",
+            hint=what_to_do(error, "a file of JSON Lines, one tool a line"),
         ) from error  # fmt: skip
     if not tools:
         raise PlanexecError("BAD_CONTRACT", f"the catalogue {_shown(path)} holds no tool", hint=_HINT)

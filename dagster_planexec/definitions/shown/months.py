@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -14,7 +14,7 @@ from dagster_planexec.compiler.markup import escaped, table
 from dagster_planexec.contract.task import Task
 from dagster_planexec.definitions.partitions import just_closed
 from dagster_planexec.journal.journal import Attempt, Journal
-from dagster_planexec.journal.run_report import newest_ends
+from dagster_planexec.journal.run_report import newest_ends, once_settled
 from dagster_planexec.world.period import Period
 
 MOST_MONTHS = 60
@@ -36,14 +36,22 @@ class Month:
     """One of `WORDS`."""
     code: str | None = None
     attempt: Attempt | None = None
+    settled_before: bool = False
+    """Whether an earlier run settled it, though it does not stand so now: what that one did is done, credits too."""
+
+    @property
+    def stands(self) -> str:
+        """`settled`, `held (CAP_EXCEEDED)`, `rejected (PLAN_REJECTED), settled before`, `not run`."""
+        before = ", settled before" if self.settled_before else ""
+        return self.status + (f" ({self.code})" if self.code else "") + before
 
     @property
     def cells(self) -> dict[str, str]:
-        """The line, by column: `settled`, `held (CAP_EXCEEDED)`, `stopped (OBJECT_GONE)`, `not run`."""
+        """The line, by column."""
         attempt = self.attempt
         return {
             "period": self.period.text,
-            "status": self.status + (f" ({self.code})" if self.code else ""),
+            "status": self.stands,
             "plan": (attempt.plan_digest or "none")[:8] if attempt else "",
             "attempt": attempt.id if attempt else "",
             "opened": attempt.opened_at[:19] if attempt else "",
@@ -54,6 +62,7 @@ class Month:
         attempt = self.attempt
         return {
             "partition": self.period.key, "period": self.period.text, "status": self.status, "code": self.code,
+            "settled_before": self.settled_before,
             "attempt": attempt.id if attempt else None, "plan": attempt.plan_digest if attempt else None,
             "revision": attempt.revision if attempt else 0, "opened_at": attempt.opened_at if attempt else None,
         }  # fmt: skip
@@ -69,14 +78,21 @@ def months_of(task: Task, journal: Journal | None, now: datetime) -> tuple[Month
     """
     attempts = {a.period: a for a in journal.newest_attempts(task.name)} if journal else {}
     ends = newest_ends(journal, task.name) if journal else {}
+    once = once_settled(journal, task.name) if journal else frozenset()
     last = just_closed(task, now)
     if task.last_period is not None:
         last = min(last, task.period(task.last_period))
     out, period = [], task.period(task.first_period)
     while period <= last:
-        out.append(_month(journal, period, attempts.get(period.text), ends))
+        month = _month(journal, period, attempts.get(period.text), ends)
+        out.append(replace(month, settled_before=period.text in once and month.status != "settled"))
         period = period.shifted(1)
     return tuple(out)
+
+
+def month_of(task: Task, journal: Journal | None, period: Period, now: datetime) -> Month:
+    """How one period stands; `not run` for one that is none of those."""
+    return next((m for m in months_of(task, journal, now) if m.period == period), Month(period, "not run"))
 
 
 def counts_of(months: Sequence[Month]) -> dict[str, int]:

@@ -15,16 +15,18 @@ from dagster_planexec.journal.told.sentence import LONGEST_TOLD, instant
 MOST_SHOWN = 200
 """Lines in an event."""
 LONGEST_CELL = 140
+LONGEST_SUBJECT = 1_400
+"""Characters of a subject in the table: the longest key with its bucket is shown whole, to be looked for."""
 COLUMNS = ("verdict", "subject", "expected", "seen", "means")
 
 
-def record(instance: dg.DagsterInstance, task: Task, found: Reobserved) -> tuple[str, ...]:
+def record(instance: dg.DagsterInstance, task: Task, found: Reobserved, stands: str) -> tuple[str, ...]:
     """Report one observation per deliverable, with the partition; the names of the assets."""
     metadata = sightings_card(found)
     for deliverable in task.deliverables:
         instance.report_runless_asset_event(
             dg.AssetObservation(
-                dg.AssetKey(deliverable.name), description=summary(found), partition=found.partition, metadata=metadata
+                dg.AssetKey(deliverable.name), description=summary(found, stands), partition=found.partition, metadata=metadata
             )
         )
     return tuple(deliverable.name for deliverable in task.deliverables)
@@ -49,7 +51,7 @@ def cells(sighting: Sighting) -> dict[str, str]:
     """One line, by column: what the command line shows too."""
     return {
         "verdict": sighting.verdict,
-        "subject": one_line(sighting.subject),
+        "subject": one_line(sighting.subject, LONGEST_SUBJECT),
         "expected": _value(sighting.expected),
         "seen": _value(sighting.seen),
         "means": one_line(sighting.means),
@@ -62,16 +64,22 @@ def _value(side: Side) -> str:
     return f"{shortened(words(side.value), LONGEST_CELL)} ({shortened(side.source.reader, LONGEST_CELL)}{when})"
 
 
-def summary(found: Reobserved) -> str:
-    """One sentence: everything stands, or the first thing that does not and how many more there are."""
-    if found.finding is None:
-        looked = f"{len(found.sightings)} things were looked at"
-        return (
-            f"nothing was admitted for the period yet; {looked}"
-            if found.attempt is None
-            else f"everything stands: {looked}"
-        )
-    shut = sum(1 for s in found.sightings if not s.stands)
-    more = f" (and {shut - 1} more)" if shut > 1 else ""
-    what = found.finding
-    return one_line(f"{what.subject} {what.verdict}: {what.means}{more}", LONGEST_TOLD)
+def summary(found: Reobserved, stands: str) -> str:
+    """One sentence: nothing changed, or the first thing that did and how many more there are; and how the period stands.
+
+    Args:
+        found: What was seen.
+        stands: How the period ended the last time, e.g. `stopped (DUPLICATE_KEY)`: a look changes nothing about that.
+    """
+    looked = f"{len(found.sightings)} thing{'' if len(found.sightings) == 1 else 's'} looked at"
+    if found.finding is not None:
+        shut = sum(1 for s in found.sightings if not s.stands)
+        more = f" (and {shut - 1} more)" if shut > 1 else ""
+        what = found.finding
+        said = f"{shortened(what.subject, 260)} {what.verdict}: {what.means}{more}"
+    elif found.attempt is None:
+        said = f"nothing was admitted for the period yet; {looked}"
+    else:
+        said = f"what the period relies on is what it was; {looked}"
+    end = f"; the period stands at {stands}"
+    return one_line(said, LONGEST_TOLD - len(end)) + end

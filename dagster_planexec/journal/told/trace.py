@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.journal import schema as t
 from dagster_planexec.journal.journal import Attempt, Event, Journal
+from dagster_planexec.journal.run_report import load_report, newest_report
 
 BEGINS, ENDS = "run-begun", "run-ended"
 
@@ -30,6 +31,16 @@ class Trace:
     plan_run_id: str | None = None
     document: Mapping[str, Any] | None = None
     """What the task run was reported with; None while it goes on."""
+    said: Mapping[str, Any] | None = None
+    """For an attempt: what its last run was reported with, if that is the end that is told here."""
+    later: Mapping[str, Any] | None = None
+    """For a period: the document of a run that came later and could admit nothing."""
+
+    @property
+    def words(self) -> tuple[str, str]:
+        """The sentence about the end, and what to do next; empty where nobody said any."""
+        document = self.document or self.said or {}
+        return str(document.get("text") or ""), str(document.get("hint") or "")
 
     @property
     def has_ended(self) -> bool:
@@ -52,7 +63,7 @@ class Trace:
             "version": 1, "task": self.task, "period": self.period,
             "attempt": self.attempt.id if self.attempt else None,
             "task_run_id": self.task_run_id, "plan_run_id": self.plan_run_id,
-            "has_ended": self.has_ended, "status": status, "code": code,
+            "has_ended": self.has_ended, "status": status, "code": code, "later": self.later,
             "events": [
                 {**event.payload, "seq": event.seq, "at": event.at, "kind": event.kind, "step": event.step,
                  "run": event.run_id}
@@ -71,7 +82,29 @@ def known_attempt(journal: Journal, attempt_id: str) -> Attempt | None:
 
 def trace_of_attempt(journal: Journal, attempt: Attempt) -> Trace:
     """All runs of an attempt."""
-    return Trace(attempt.task, attempt.period, attempt, journal.events(attempt.id))
+    trace = Trace(attempt.task, attempt.period, attempt, journal.events(attempt.id))
+    begun = next((e.payload.get("task_run") for e in reversed(trace.events) if e.kind == BEGINS), None)
+    document = load_report(journal, begun) if begun and trace.has_ended else None
+    # A plan that was only looked at since may have ended the attempt in another way.
+    is_the_end = document is not None and document["code"] == trace.end[1]
+    return replace(trace, said=document if is_the_end else None)
+
+
+def trace_of_period(journal: Journal, task: str, period: str | None) -> Trace | None:
+    """The newest attempt of a task, or of one of its periods, and the run after it that could admit nothing."""
+    attempts = [a for a in journal.newest_attempts(task) if period is None or a.period == period]
+    newest = max(attempts, key=lambda a: a.opened_at, default=None)
+    document = newest_report(journal, task, newest.period if newest else period)
+    if newest is None:
+        return trace_of_run(journal, document["task_run_id"]) if document else None
+    later = document if document is not None and not _is_of_attempt(journal, document) else None
+    return replace(trace_of_attempt(journal, newest), later=later)
+
+
+def _is_of_attempt(journal: Journal, document: Mapping[str, Any]) -> bool:
+    query = sa.select(t.reports.c.attempt).where(t.reports.c.task_run_id == document["task_run_id"])
+    with journal.reader.connect() as db:
+        return db.scalar(query) is not None
 
 
 def trace_of_run(journal: Journal, run_id: str) -> Trace | None:
@@ -87,7 +120,7 @@ def trace_of_run(journal: Journal, run_id: str) -> Trace | None:
     begun = next((e.payload.get("task_run") for e in events if e.kind == BEGINS), None)
     plan_run = next((e.run_id for e in events if e.run_id), None)
     if document is None and begun and begun != run_id:
-        document = _document(journal, begun)
+        document = load_report(journal, begun)
     task_run = row["task_run_id"] if row else begun
     return Trace(attempt.task, attempt.period, attempt, events, task_run, plan_run, document)
 
@@ -96,12 +129,6 @@ def _attempt_with(run_id: str) -> sa.Select[Any]:
     """The attempt that a run without a report belongs to: one that goes on, or a plan run."""
     of_task_run = sa.and_(t.events.c.kind == BEGINS, t.events.c.payload.contains(json.dumps(run_id), autoescape=True))
     return sa.select(t.events.c.attempt).where(sa.or_(t.events.c.run_id == run_id, of_task_run)).limit(1)
-
-
-def _document(journal: Journal, task_run_id: str) -> Mapping[str, Any] | None:
-    with journal.reader.connect() as db:
-        body = db.execute(sa.select(t.reports.c.body).where(t.reports.c.task_run_id == task_run_id)).scalar()
-    return json.loads(body) if body is not None else None
 
 
 def _run_of(events: Sequence[Event], run_id: str, plan_run_id: str | None) -> tuple[Event, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -50,13 +51,45 @@ class Line:
     """Why it holds no value."""
 
 
+class PackedFileError(OSError):
+    """The file is compressed or an archive: its bytes are not the text that was meant."""
+
+    def __init__(self, packing: str) -> None:
+        super().__init__(errno.EINVAL, f"it is packed with {packing}")
+
+
+_PACKINGS = {
+    b"\x1f\x8b\x08": "gzip", b"PK\x03\x04": "zip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd",
+}  # fmt: skip
+_MAGIC = 6
+
+
+def refuse_packed(beginning: bytes) -> None:
+    """Say so once where every line of it would be no JSON.
+
+    Raises:
+        PackedFileError: A file that begins so is packed.
+    """
+    packing = next((name for magic, name in _PACKINGS.items() if beginning.startswith(magic)), None)
+    if packing is not None:
+        raise PackedFileError(packing)
+
+
+def what_to_do(error: OSError, kind: str) -> str:
+    """The hint of a file that cannot be read; `kind` is what it should be, e.g. `a file of JSON Lines`."""
+    if isinstance(error, PackedFileError):
+        return f"unpack it first, then name the unpacked file: {kind}"
+    return f"look at the name and whether it may be read; expected is {kind}"
+
+
 def read_lines(path: Path, *, limit: int = MAX_PLAN_BYTES) -> Iterator[Line]:
     """The lines of a file, one at a time; never more of it in memory than one line of that many bytes.
 
     Raises:
-        OSError: The file cannot be read.
+        OSError: The file cannot be read; `PackedFileError` if it is packed.
     """
     with path.open("rb") as file:
+        refuse_packed(file.peek(_MAGIC)[:_MAGIC])
         number = 0
         while raw := file.readline(limit + 1):
             number += 1

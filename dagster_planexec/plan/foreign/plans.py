@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from dagster_planexec.errors import PlanexecError
-from dagster_planexec.plan.foreign.json_lines import NotJson, Number, read_lines
+from dagster_planexec.plan.foreign.json_lines import NotJson, Number, read_lines, what_to_do
 from dagster_planexec.plan.model import MAX_DEPTH, MAX_STEPS, Plan
 from dagster_planexec.plan.naming import names_apart
 from dagster_planexec.plan.reference import as_reference
@@ -64,7 +64,7 @@ def read_plans(path: Path, *, task: str = "foreign", period: str = "") -> Iterat
         period: The period they are then said to be for.
 
     Raises:
-        PlanexecError: PLAN_REJECTED if the file cannot be read or holds no line at all.
+        PlanexecError: VALIDATION_ERROR if the file cannot be read, PLAN_REJECTED if it holds no line at all.
     """
     found = False
     try:
@@ -77,8 +77,8 @@ def read_plans(path: Path, *, task: str = "foreign", period: str = "") -> Iterat
                 yield import_plan(line.value, line=line.number, task=task, period=period)
     except OSError as error:
         raise PlanexecError(
-            "PLAN_REJECTED", f"the plans in {str(path)[:300]} cannot be read: {error.strerror or error}",
-            hint="name a file of JSON Lines",
+            "VALIDATION_ERROR", f"the plans in {str(path)[:300]} cannot be read: {error.strerror or error}",
+            hint=what_to_do(error, "a file of JSON Lines, one plan a line"),
         ) from error  # fmt: skip
     if not found:
         raise PlanexecError(

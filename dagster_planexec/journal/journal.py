@@ -260,7 +260,7 @@ class Journal:
         self.append(attempt_id, None, [NewEvent("plan-adopted", None, {"digest": digest, **provenance})])
 
     def close_run(self, attempt_id: str, run_id: str | None, status: str, code: str | None) -> None:
-        """Note how a run of the attempt ended. A later run may continue it; what it held for a person is settled too."""
+        """Note how a run of the attempt ended; a later run may continue it. What it held is settled with it."""
         with self._engine.begin() as db:
             db.execute(sa.update(t.attempts).where(t.attempts.c.id == attempt_id).values(status=status, code=code))
             if status == "settled":

@@ -23,7 +23,10 @@ def period_may_have_effects(scope: StepScope, phase: Phase) -> tuple[BoundCheck,
         why, how = f"{scope.period} is before {first}, from which effects count", "wait for a person"
     elif scope.backfill is not None:
         # Whoever selects a year of partitions wants reports; a year of payments is not asked for by the same click.
-        why, how = f"{scope.period} is part of backfill {scope.backfill}", "wait; a run of that period alone issues them"
+        why, how = (
+            f"{scope.period} is part of backfill {scope.backfill}",
+            "wait; a run of that period alone issues them",
+        )
         clause = Source(Subject("backfill", scope.backfill), "run tag")
     else:
         reason = f"effects count from {first}, {scope.period} is not before it, and it was asked for by itself"

@@ -75,8 +75,20 @@ class DagsterLauncher(Launcher):
         return run.run_id
 
     def _backfill(self) -> str | None:
-        task_run = self._instance.get_run_by_id(self._task_run_id)
-        return task_run.tags.get("dagster/backfill") if task_run else None
+        """The backfill that asked for the task run, or for a run that it repeats.
+
+        Dagster takes the tag off a run that repeats another, by a person or by its own retries, once the backfill has
+        ended. Whoever wants the period by itself starts it anew.
+        """
+        run_id: str | None = self._task_run_id
+        while run_id is not None:
+            run = self._instance.get_run_by_id(run_id)
+            if run is None:
+                return None if run_id == self._task_run_id else f"unknown, as run {run_id} was deleted"
+            if backfill := run.tags.get("dagster/backfill"):
+                return backfill
+            run_id = run.parent_run_id
+        return None
 
     def _announce(self, run: dg.DagsterRun, attempt: Attempt, plan_digest: str, period: Period) -> None:
         """Link the two runs to each other, before anything of the plan runs."""

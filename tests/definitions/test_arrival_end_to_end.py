@@ -15,7 +15,7 @@ from tests.projects.year.task import DATA, TASK, export_of
 from tests.support.dagster_dev import ROOT, DagsterDev
 from tests.support.flagship import CREDENTIALS
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dagster-dev")]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dagster-dev"), pytest.mark.timeout(600)]
 
 SENSOR = f"{TASK.name}__arrivals"
 FIRST, SECOND = "2025-01", "2025-02"

@@ -22,7 +22,8 @@ from tests.projects.year.task import CREDITED, DATA, EMPTY, INFLATED, PERIODS, T
 from tests.support.dagster_dev import DagsterDev
 from tests.support.flagship import CREDENTIALS
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dagster-dev-year")]
+# The year takes minutes where other tests share the machine.
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dagster-dev"), pytest.mark.timeout(900)]
 
 ROOT = Path(__file__).resolve().parents[2]
 REPEATABLE = ["vendor_invoice", "recon_lines", "recon_report"]
@@ -40,11 +41,12 @@ def home(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def dev(home):
-    """The year's world under `dagster dev`, with the shipped `dagster.yaml` but for run retries: they are on."""
+    """The year's world under `dagster dev`, with the shipped `dagster.yaml`, run retries on, five runs at once."""
     with LocalS3() as s3:
         DemoWorld(home, s3.endpoint, data=DATA).seed()
         shipped = yaml.safe_load((ROOT / "dagster_planexec" / "definitions" / "dagster.yaml").read_text())
         shipped["run_retries"]["max_retries"] = 2
+        shipped["concurrency"]["runs"]["max_concurrent_runs"] = 5
         (home / "dagster" / "dagster.yaml").write_text(yaml.safe_dump(shipped))
         environment = {
             "PLANEXEC_HOME": str(home),
@@ -126,7 +128,7 @@ def test_no_credit_is_issued_in_a_backfill(dev, year, home):
 
 
 def test_no_lock_of_a_database_reaches_a_person(dev, year):
-    """Ten months at once over one warehouse file, one journal and Dagster's own SQLite."""
+    """Five months at once over one warehouse file, one journal and Dagster's own SQLite."""
     said = [
         event.get("message", "") + str(event.get("error", ""))
         for run in dev.runs()

@@ -38,14 +38,21 @@ def adopted(work: Work, period: Period, plan: Plan) -> Attempt:
     return work.journal.attempt(attempt.id)
 
 
-def task_run(instance: dg.DagsterInstance, status: dg.DagsterRunStatus = dg.DagsterRunStatus.STARTED) -> dg.DagsterRun:
-    """A run that stands for the task run."""
+def task_run(
+    instance: dg.DagsterInstance,
+    status: dg.DagsterRunStatus = dg.DagsterRunStatus.STARTED,
+    *,
+    tags: dict[str, str] | None = None,
+    repeats: dg.DagsterRun | None = None,
+) -> dg.DagsterRun:
+    """A run that stands for the task run, or for one that repeats another."""
 
     @dg.job
     def stand_in() -> None:
         pass
 
-    return instance.create_run_for_job(stand_in, status=status)
+    parent = repeats.run_id if repeats else None
+    return instance.create_run_for_job(stand_in, status=status, tags=tags, parent_run_id=parent, root_run_id=parent)
 
 
 def launched(

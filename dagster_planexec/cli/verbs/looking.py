@@ -69,7 +69,7 @@ def check_file(planned: PlannedTask, path: Path) -> dict[str, Any]:
     """The document of a plan file, checked by every rule that needs no world.
 
     Raises:
-        PlanexecError: VALIDATION_ERROR if it cannot be read, PLAN_REJECTED if the file is not a plan, UNKNOWN_PARTITION if its period is none of the task's.
+        PlanexecError: VALIDATION_ERROR if the file cannot be read, PLAN_REJECTED if it is not a plan.
     """
     task = planned.binding.task
     plan = _read_plan(path)

@@ -22,11 +22,11 @@ COLUMNS = ("verdict", "subject", "expected", "seen", "means")
 
 def record(instance: dg.DagsterInstance, task: Task, found: Reobserved, stands: str) -> tuple[str, ...]:
     """Report one observation per deliverable, with the partition; the names of the assets."""
-    metadata = sightings_card(found)
+    metadata, said = sightings_card(found), summary(found, stands)
     for deliverable in task.deliverables:
         instance.report_runless_asset_event(
             dg.AssetObservation(
-                dg.AssetKey(deliverable.name), description=summary(found, stands), partition=found.partition, metadata=metadata
+                dg.AssetKey(deliverable.name), description=said, partition=found.partition, metadata=metadata
             )
         )
     return tuple(deliverable.name for deliverable in task.deliverables)
@@ -65,7 +65,7 @@ def _value(side: Side) -> str:
 
 
 def summary(found: Reobserved, stands: str) -> str:
-    """One sentence: nothing changed, or the first thing that did and how many more there are; and how the period stands.
+    """One sentence: nothing changed, or the first thing that did and how many more; and how the period stands.
 
     Args:
         found: What was seen.

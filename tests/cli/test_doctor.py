@@ -135,7 +135,7 @@ def test_a_drop_of_no_period_is_a_warning(seeded: DemoWorld) -> None:
     assert "{period}_invoice" in found.hint
 
 
-def test_an_empty_drop_is_a_warning(seeded: DemoWorld) -> None:  # noqa: ARG001 - its environment
+def test_an_empty_drop_is_a_warning(seeded: DemoWorld) -> None:
     """Nothing was delivered yet: a run would wait or be refused, but nothing is broken."""
     found = examined(_drop(prefix="elsewhere/"))["drop"]
 
@@ -172,7 +172,7 @@ def test_a_recording_that_could_not_be_run_is_missing(
     tmp_path: Path,
     seeded: DemoWorld,
     changes: dict[str, Any],
-    says: str,  # noqa: ARG001 - its environment
+    says: str,
 ) -> None:
     """Read and checked as a run would, for the first period; nothing is run."""
     found = examined(_with(RecordedPlanner(_recording(tmp_path / "recorded.json", **changes))))["planner"]
@@ -182,14 +182,14 @@ def test_a_recording_that_could_not_be_run_is_missing(
 
 
 @pytest.mark.parametrize("kind", [RecordedPlanner, PinnedPlanner])
-def test_a_plan_file_that_is_not_there_is_missing(tmp_path: Path, seeded: DemoWorld, kind: Any) -> None:  # noqa: ARG001
+def test_a_plan_file_that_is_not_there_is_missing(tmp_path: Path, seeded: DemoWorld, kind: Any) -> None:
     """Its name is said."""
     found = examined(_with(kind(tmp_path / "none.json")))["planner"]
 
     assert (found.status, "none.json" in found.seen) == ("missing", True)
 
 
-def test_a_pinned_plan_is_examined_too(tmp_path: Path, seeded: DemoWorld) -> None:  # noqa: ARG001 - its environment
+def test_a_pinned_plan_is_examined_too(tmp_path: Path, seeded: DemoWorld) -> None:
     """One of this task breaks no rule; one of another does."""
     path = tmp_path / "pinned.json"
     path.write_text(json.dumps(_answer()), encoding="utf-8")
@@ -205,19 +205,19 @@ class CostlyPlanner(Planner):
 
     name = "costly"
 
-    def propose(self, request: PlanRequest) -> Proposal:  # noqa: ARG002 - the interface
+    def propose(self, request: PlanRequest) -> Proposal:
         """Never from here."""
         raise AssertionError
 
 
-def test_a_planner_that_calls_a_model_is_not_called(seeded: DemoWorld) -> None:  # noqa: ARG001 - its environment
+def test_a_planner_that_calls_a_model_is_not_called(seeded: DemoWorld) -> None:
     """It does not say what it would propose, and it is not asked."""
     found = examined(_with(CostlyPlanner()))["planner"]
 
     assert (found.status, found.seen) == ("ok", "costly; what it proposes is known when it is asked")
 
 
-def test_a_ref_that_leads_to_another_task_is_missing(seeded: DemoWorld) -> None:  # noqa: ARG001 - its environment
+def test_a_ref_that_leads_to_another_task_is_missing(seeded: DemoWorld) -> None:
     """A copied binding with the ref of the first: its workers would run the other one."""
     binding = replace(VENDOR_RECONCILIATION.binding, ref=COUNCIL_SPEND.binding.ref)
     found = examined(replace(VENDOR_RECONCILIATION, binding=binding))["binding"]
@@ -226,7 +226,7 @@ def test_a_ref_that_leads_to_another_task_is_missing(seeded: DemoWorld) -> None:
 
 
 @pytest.mark.parametrize("ref", ["assets.nowhere:X", "assets.council_spend.binding:NOBODY"])
-def test_a_ref_that_leads_nowhere_is_missing(seeded: DemoWorld, ref: str) -> None:  # noqa: ARG001 - its environment
+def test_a_ref_that_leads_nowhere_is_missing(seeded: DemoWorld, ref: str) -> None:
     """A worker would not find the task."""
     binding = replace(VENDOR_RECONCILIATION.binding, ref=ref)
     found = examined(replace(VENDOR_RECONCILIATION, binding=binding))["binding"]
@@ -234,7 +234,7 @@ def test_a_ref_that_leads_nowhere_is_missing(seeded: DemoWorld, ref: str) -> Non
     assert (found.status, found.seen.startswith("BAD_CONTRACT: ")) == ("missing", True)
 
 
-def test_another_binding_of_the_same_task_is_a_warning(seeded: DemoWorld) -> None:  # noqa: ARG001 - its environment
+def test_another_binding_of_the_same_task_is_a_warning(seeded: DemoWorld) -> None:
     """It would run the same task, with parts of its own."""
     binding = replace(VENDOR_RECONCILIATION.binding, journal="other")
 

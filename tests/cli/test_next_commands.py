@@ -36,7 +36,7 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Any, 
     run = typed(["demo", "--fault", "inflate-credits", "--home", str(home)])
     document = typed(["show", TASK, "--home", str(home), "--json"])
     assert (run.returncode, document.returncode) == (3, 0), run.stderr
-    yield home, json.loads(document.stdout), run.stdout
+    return home, json.loads(document.stdout), run.stdout
 
 
 def test_the_hint_of_a_held_run_can_be_typed_as_it_stands(held: tuple[Path, Any, str]) -> None:

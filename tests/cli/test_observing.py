@@ -303,7 +303,9 @@ def test_what_was_only_looked_at_neither_succeeds_nor_stops(world: DemoWorld, mo
     assert "the period stands at settled" in observe(world).document["text"]
     assert observe(world).document["period"] == {"status": "settled", "code": None, "settled_before": False}
 
-    assert re.search(r"^NEW nothing was admitted .*; the period stands at not run$", shown(world, "2026-01"), re.M)
+    assert re.search(
+        r"^NEW nothing was admitted .*; the period stands at not run$", shown(world, "2026-01"), re.MULTILINE
+    )
 
     journal = Journal()
     attempt = journal.newest_attempt(TASK, PERIOD)

@@ -31,6 +31,10 @@ class PinnedPlanner(Planner):
         """The file's name and content."""
         return recipe_of(self.name, self._path)
 
+    def examine(self, request: PlanRequest) -> Proposal | None:
+        """The proposal itself: reading a file asks nobody."""
+        return self.propose(request)
+
     def propose(self, request: PlanRequest) -> Proposal:
         """The file's plan for this period; PLAN_REJECTED if the file is not a plan or names an unknown parameter."""
         author = f"reviewed file {self._path.name}"

@@ -57,6 +57,13 @@ class Planner(ABC):
     def propose(self, request: PlanRequest) -> Proposal:
         """A plan for the request. A failure to propose is a Proposal with a code, not an exception."""
 
+    def examine(self, request: PlanRequest) -> Proposal | None:  # noqa: ARG002 - for planners that know
+        """What it would propose, if that is known without asking anybody; None if only a call could tell.
+
+        For looking at an installation before a run: it calls no model and costs nothing.
+        """
+        return None
+
     @property
     def recipe(self) -> str:
         """What identifies this planner's way of proposing; another recipe opens another attempt."""

@@ -30,6 +30,10 @@ class RecordedPlanner(Planner):
         """The recording's name and content."""
         return recipe_of(self.name, self._path)
 
+    def examine(self, request: PlanRequest) -> Proposal | None:
+        """The proposal itself: reading a file asks nobody."""
+        return self.propose(request)
+
     def propose(self, request: PlanRequest) -> Proposal:
         """The recorded answer for this period, or PLAN_REJECTED if it was recorded for another task or contract."""
         name = self._path.name

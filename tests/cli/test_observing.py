@@ -284,9 +284,56 @@ def test_people_read_a_table_and_a_sentence(world: DemoWorld) -> None:
     assert result.exit_code == 4
     assert re.search(r"^changed +s3:vendor-drops/", result.stdout, re.MULTILINE)
     assert len(re.findall(r"^unchanged ", result.stdout, re.MULTILINE)) == 9
-    assert "STOPPED OBJECT_CHANGED s3:vendor-drops/" in result.stdout
+    assert "\nCHANGED OBJECT_CHANGED s3:vendor-drops/" in result.stdout
+    assert "; the period stands at settled\n" in result.stdout
+    assert not re.search(r"STOPPED|SUCCEEDED|[ ]$", result.stdout, re.MULTILINE)
     assert f"hint: `planexec run {TASK} --partition {PARTITION}`" in result.stdout
     assert max(map(len, result.stdout.splitlines())) < 640
+
+
+def shown(world: DemoWorld, partition: str = PERIOD) -> str:
+    """What people are shown."""
+    verb = ["observe", TASK, "--partition", partition, "--home", str(world.home)]
+    return CliRunner().invoke(main, ["--project", str(PROJECT), *verb]).stdout
+
+
+def test_what_was_only_looked_at_neither_succeeds_nor_stops(world: DemoWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Words of a look: unchanged, new, not observed; each with how the period stands, whatever was seen."""
+    assert "\nUNCHANGED what the period relies on is what it was; 10 things looked at; " in shown(world)
+    assert "the period stands at settled" in observe(world).document["text"]
+    assert observe(world).document["period"] == {"status": "settled", "code": None, "settled_before": False}
+
+    assert re.search(
+        r"^NEW nothing was admitted .*; the period stands at not run$", shown(world, "2026-01"), re.MULTILINE
+    )
+
+    journal = Journal()
+    attempt = journal.newest_attempt(TASK, PERIOD)
+    assert attempt is not None
+    journal.close_run(attempt.id, None, "stopped", "DUPLICATE_KEY")
+    journal.close()
+    assert "; the period stands at stopped (DUPLICATE_KEY), settled before\n" in shown(world)
+    assert "\nUNCHANGED " in shown(world)
+
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    assert "\nNOT OBSERVED UNAVAILABLE s3:vendor-drops/" in shown(world)
+
+
+def test_no_key_is_cut(world: DemoWorld) -> None:
+    """A key of the longest kind goes on in the next lines, and can be put together again; digests are short."""
+    key = world.key("-" + "".join(f"part{n:03}" for n in range(120)) + ".csv")
+    world.put(key, b"late")
+    text = shown(world)
+
+    assert f"s3:{world.bucket}/{key}" in re.sub(r"\s+", "", "".join(_second_column(text)))
+    assert max(map(len, text.splitlines())) < 640
+    assert not re.search(r"[0-9a-f]{40}", text)
+
+
+def _second_column(text: str) -> Iterator[str]:
+    head = next(line for line in text.splitlines() if line.startswith("verdict"))
+    begin, end = head.index("subject"), head.index("expected")
+    yield from (line[begin:end] for line in text.splitlines())
 
 
 def test_the_saturday_run_is_seen_as_it_was_left(tmp_path: Path) -> None:

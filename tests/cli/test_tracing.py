@@ -159,7 +159,7 @@ def test_people_read_steps_with_their_events_below(ran) -> None:
     lines = shown.splitlines()
 
     assert first["text"] in shown
-    assert any(re.fullmatch(r"\d\d:\d\d:\d\d\.\d{3} fetch_export, try 1 *", line) for line in lines)
+    assert any(re.fullmatch(r"\d\d:\d\d:\d\d\.\d{3} fetch_export, try 1", line) for line in lines)
     assert any(re.match(r"\d\d:\d\d:\d\d\.\d{3}   calls s3\.get \{", line) for line in lines)
     assert any(re.search(r"^\d\d:\d\d:\d\d\.\d{3}   answers .* in \d+ ms", line) for line in lines)
     assert any("failed EMPTY_EXTRACT extract_has_rows" in line for line in lines)
@@ -174,6 +174,55 @@ def test_show_tells_an_attempt_the_same_way(ran) -> None:
 
     assert shell("show", attempt, "--home", home) == shell("trace", attempt, "--home", home)
     assert len(planexec("show", attempt, "--home", home).document["events"]) > 40
+
+
+def test_the_trace_of_an_attempt_begins_with_its_day_and_ends_with_its_sentence(ran) -> None:
+    """By task, by attempt and by run alike: date and UTC above, code, both sides and what to do below."""
+    home, first, again = ran
+    attempt = trace(home, first["task_run_id"])["attempt"]
+    day = trace(home, attempt)["events"][0]["at"][:10]
+
+    for reference, run in ((TASK, again), (attempt, again), (first["task_run_id"], first)):
+        lines = shell("trace", reference, "--home", home).splitlines()
+        assert lines[0].startswith(f"{TASK} {PERIOD} ")
+        assert lines[0].endswith(f", {day} UTC")
+        assert lines[-2] == f"STOPPED {run['text'].removesuffix('; ' + run['hint'])}"
+        assert lines[-1] == f"hint: {run['hint']}"
+        assert not [line for line in lines if line.endswith(" ")]
+
+
+def test_reused_steps_show_the_checks_they_passed(ran) -> None:
+    """As they were judged when the step was done, by name."""
+    home, _, again = ran
+    document = trace(home, again["task_run_id"])
+    lines = shell("trace", again["task_run_id"], "--home", home).splitlines()
+
+    for ended in [e for e in of(document, "step-ended") if e["state"] == "reused"]:
+        at = next(n for n, line in enumerate(lines) if line[13:].startswith(f"{ended['step']}: reused"))
+        assert ended["verdicts"]
+        assert lines[at + 1].strip() == "as it was judged when it was done"
+        for line, verdict in zip(lines[at + 2 :], ended["verdicts"], strict=False):
+            assert line.strip().startswith(f"{verdict['status']} {verdict['check']}: ")
+
+
+def test_a_day_that_begins_meanwhile_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Times without their day would seem to run backwards."""
+    home = tmp_path / "home"
+    monkeypatch.setenv("PLANEXEC_HOME", str(home))
+    monkeypatch.setenv("DAGSTER_HOME", str(home / "dagster"))
+    journal = Journal()
+    attempt, _ = journal.open_attempt(task=TASK, version="1", period=PERIOD, inputs_digest="a", admission={})
+    with journal.engine.begin() as db:
+        db.exec_driver_sql("update planexec_events set at = '2026-03-07T23:59:59.900000+00:00'")
+    journal.close_run(attempt.id, None, "settled", None)
+    journal.close()
+
+    lines = shell("trace", attempt.id, "--home", home).splitlines()
+
+    assert lines[0].endswith(", 2026-03-07 UTC")
+    assert lines[1].startswith("23:59:59.900 attempt opened")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d UTC", lines[2])
+    assert lines[-1] == "SETTLED"
 
 
 def test_a_run_that_goes_on_is_told_so_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,6 +255,32 @@ def test_a_run_that_could_not_be_tried_has_an_end_and_no_events(
     assert (document["events"], document["attempt"]) == ([], None)
     assert (document["status"], document["code"]) == ("error", "UNAVAILABLE")
     assert "ERROR UNAVAILABLE" in shell("trace", run["task_run_id"], "--home", world.home)
+    by_period = shell("trace", TASK, "--partition", PERIOD, "--home", world.home)
+    assert (
+        by_period
+        == shell("trace", run["task_run_id"], "--home", world.home)
+        == shell("trace", TASK, "--home", world.home)
+    )
+    ended = datetime.fromisoformat(run["ended_at"])
+    assert by_period.splitlines()[0] == f"{TASK} {PERIOD} task run {run['task_run_id']}, {ended:%Y-%m-%d} UTC"
+    assert by_period.splitlines()[-1] == f"hint: {run['hint']}"
+    shown = shell("show", TASK, "--home", world.home).splitlines()
+    assert shown[0] == f"{TASK} {PERIOD}-01 no plan"
+    assert shown[-1] == f"runs: task {run['task_run_id']}, plan none, ended {ended:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def test_a_later_run_that_could_not_be_tried_is_told_with_its_period(ran, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The newest attempt is not the newest run: what came after it is said below, with its time."""
+    home, _, again = ran
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    late = planexec("run", TASK, "--partition", PERIOD, "--home", home).document
+
+    document = trace(home, TASK, "--partition", PERIOD)
+    shown = shell("trace", TASK, "--partition", PERIOD, "--home", home)
+
+    assert (document["code"], document["later"]) == (again["code"], late)
+    assert re.search(r"^later at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC: ERROR UNAVAILABLE ", shown, re.MULTILINE)
+    assert shown.splitlines()[-1] == f"hint: {late['hint']}"
 
 
 def test_what_people_see_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

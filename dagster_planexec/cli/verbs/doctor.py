@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,8 +11,10 @@ from typing import TYPE_CHECKING
 from packaging.specifiers import SpecifierSet
 from rich.text import Text
 
+from dagster_planexec.cli.examined.examined import Examined, tried
+from dagster_planexec.cli.examined.task import examined_task
+from dagster_planexec.cli.home import as_typed_here
 from dagster_planexec.cli.printing import paper, print_json
-from dagster_planexec.errors import PlanexecError
 
 if TYPE_CHECKING:
     from dagster_planexec.cli.project import ProjectFolder
@@ -21,44 +22,37 @@ if TYPE_CHECKING:
 
 NEEDED = {"dagster": ">=1.13.22,<1.14", "dagster-aws": ">=0.29.22,<0.30", "duckdb": ">=2.0.1,<3", "sqlglot": ">=30,<31"}
 """What this package was tried with; outside of it, private parts of Dagster may have moved."""
-
-
-@dataclass(frozen=True, slots=True)
-class Examined:
-    """One thing that was looked at."""
-
-    what: str
-    well: bool
-    seen: str
-    hint: str = ""
+_STYLES = {"ok": "green", "warning": "yellow", "missing": "bold red"}
 
 
 def examine(folder: ProjectFolder, home: Path, *, as_json: bool) -> bool:
-    """Look at everything, print what was seen, and say whether all of it is well."""
+    """Look at everything, print what was seen, and say whether a run could begin: warnings do not hinder one."""
     found = [*_versions(), *_places(home), *_project(folder)]
+    well = all(examined.well for examined in found)
     if as_json:
-        print_json({"version": 1, "well": all(e.well for e in found), "examined": [asdict(e) for e in found]})
-    else:
-        console = paper()
-        for examined in found:
-            mark, style = ("ok  ", "green") if examined.well else ("FAIL", "bold red")
-            console.print(Text(mark, style), Text(f"{examined.what}: {examined.seen}"))
-            if not examined.well and examined.hint:
-                console.print(Text(f"     hint: {examined.hint}", "italic"))
-    return all(e.well for e in found)
+        print_json({"version": 1, "well": well, "examined": [examined.as_json() for examined in found]})
+        return well
+    console = paper()
+    for examined in found:
+        mark = Text(f"{examined.status:<7}", _STYLES[examined.status])
+        console.print(mark, Text(f"{examined.what}: {examined.seen}"), soft_wrap=True)
+        if examined.hint and examined.status != "ok":
+            console.print(Text(f"        hint: {as_typed_here(examined.hint)}", "italic"), soft_wrap=True)
+    return well
 
 
 def _versions() -> Iterator[Examined]:
-    yield Examined("python", sys.version_info >= (3, 11), sys.version.split()[0], "use Python 3.11 or newer")
+    is_new = sys.version_info >= (3, 11)
+    yield Examined("python", "ok" if is_new else "missing", sys.version.split()[0], "use Python 3.11 or newer")
     for package, needed in NEEDED.items():
+        hint = f"install {package}{needed}"
         try:
             found = version(package)
         except PackageNotFoundError:
-            yield Examined(package, well=False, seen="not installed", hint=f"install {package}{needed}")
+            yield Examined(package, "missing", "not installed", hint)
             continue
-        yield Examined(
-            package, SpecifierSet(needed).contains(found), f"{found} ({needed})", f"install {package}{needed}"
-        )
+        fits = SpecifierSet(needed).contains(found)
+        yield Examined(package, "ok" if fits else "missing", f"{found} ({needed})", hint)
 
 
 def _places(home: Path) -> Iterator[Examined]:
@@ -69,7 +63,7 @@ def _places(home: Path) -> Iterator[Examined]:
         opened.close()
         return f"{opened.engine.dialect.name}, in {home}"
 
-    yield _tried("journal", journal)
+    yield tried("journal", journal)
 
 
 def _project(folder: ProjectFolder) -> Iterator[Examined]:
@@ -79,38 +73,6 @@ def _project(folder: ProjectFolder) -> Iterator[Examined]:
         tasks.update(folder.tasks())
         return ", ".join(tasks)
 
-    yield _tried("definitions", load)
+    yield tried("definitions", load)
     for name, planned in tasks.items():
-        yield from _task(name, planned)
-
-
-def _task(name: str, planned: PlannedTask) -> Iterator[Examined]:
-    task = planned.binding.task
-    ports = planned.binding.resources.ports()
-
-    def drop() -> str:
-        found = sum(1 for _ in zip(ports.objects.list(task.drop.bucket, task.drop.prefix), range(1000), strict=False))
-        return f"s3://{task.drop.bucket}/{task.drop.prefix} answers, {found} objects"
-
-    def warehouse() -> str:
-        with ports.warehouse.session(deadline_s=10) as session:
-            missing = [i.source for i in task.inputs if i.source and session.describe(i.source) is None]
-        if missing:
-            raise PlanexecError("TABLE_GONE", f"there is no table {', '.join(missing)}", hint="seed or restore it")
-        return f"{ports.warehouse.name} answers, input tables are there"
-
-    def planner() -> str:
-        return planned.planner().recipe.partition(":")[0]
-
-    yield _tried(f"{name}: drop", drop)
-    yield _tried(f"{name}: warehouse", warehouse)
-    yield _tried(f"{name}: planner", planner)
-
-
-def _tried(what: str, look: Callable[[], str]) -> Examined:
-    try:
-        return Examined(what, well=True, seen=look())
-    except PlanexecError as error:
-        return Examined(what, well=False, seen=f"{error.code}: {error.message}", hint=error.hint)
-    except Exception as error:  # noqa: BLE001 - a doctor reports whatever it meets
-        return Examined(what, well=False, seen=f"{type(error).__name__}: {str(error)[:200]}", hint="see the message")
+        yield from examined_task(name, planned)

@@ -69,8 +69,7 @@ def check_file(planned: PlannedTask, path: Path) -> dict[str, Any]:
     """The document of a plan file, checked by every rule that needs no world.
 
     Raises:
-        PlanexecError: VALIDATION_ERROR if it cannot be read, PLAN_REJECTED if it is not a plan, UNKNOWN_PARTITION if
-            its period is none of the task's.
+        PlanexecError: VALIDATION_ERROR if the file cannot be read, PLAN_REJECTED if it is not a plan.
     """
     task = planned.binding.task
     plan = _read_plan(path)
@@ -129,20 +128,24 @@ def show(folder: ProjectFolder, reference: str, partition: str | None, home: Pat
     """Print what a reference stands for.
 
     Raises:
-        PlanexecError: UNKNOWN_REFERENCE if the journal knows nothing of that name.
+        PlanexecError: UNKNOWN_REFERENCE if the journal knows nothing of that name; UNKNOWN_PARTITION.
     """
+    planned = folder.tasks().get(reference)
+    period = period_of(planned, partition, ended=False).text if planned and partition else None
+    name = f"{reference} {period}" if period else reference
     with remembered() as journal:
-        if journal is None:
-            raise unknown(reference, home, nearest(reference, folder.tasks()))
-        kind, value = _find(folder, journal, reference, partition, home)
+        found = _find(journal, reference, period, is_task=planned is not None) if journal else None
+        if journal is None or found is None:
+            raise unknown(name, home, nearest(reference, folder.tasks()) if planned is None else None)
+        kind, value = found
         attempt = known_attempt(journal, reference) if kind == "attempt" else None
         trace = trace_of_attempt(journal, attempt) if attempt else None
         report = newest_report(journal, value["task"], value["period"]) if kind == "hold" else None
     if as_json:
         print_json(value)
     elif kind == "hold":
-        planned = folder.tasks().get(value["task"])
-        currency = planned.binding.task.limits.currency if planned else "of a currency that its task names"
+        its = folder.tasks().get(value["task"])
+        currency = its.binding.task.limits.currency if its else "of a currency that its task names"
         print_hold(value, currency=currency, report=report["report"]["md"] if report else None)
     elif kind == "run":
         print_run(value)
@@ -153,13 +156,10 @@ def show(folder: ProjectFolder, reference: str, partition: str | None, home: Pat
 
 
 def _find(
-    folder: ProjectFolder, journal: Journal, reference: str, partition: str | None, home: Path
-) -> tuple[str, Mapping[str, Any]]:
-    if reference in folder.tasks():
-        period = period_of(folder.task(reference), partition, ended=False).text if partition else None
-        found = newest_report(journal, reference, period)
-        if found is not None:
-            return "run", found
+    journal: Journal, reference: str, period: str | None, *, is_task: bool
+) -> tuple[str, Mapping[str, Any]] | None:
+    if is_task and (newest := newest_report(journal, reference, period)) is not None:
+        return "run", newest
     if reference.startswith("hold_") and (held := hold(journal, reference)) is not None:
         return "hold", {"id": held.id, "task": held.task, "period": held.period, "step": held.step, "code": held.code,
                         "state": held.state, "plan": held.plan_digest, "opened_at": held.opened_at,
@@ -173,9 +173,7 @@ def _find(
     if _DIGEST.fullmatch(reference) and (digest := journal.full_digest_of(reference)) is not None:
         return "plan", {"digest": digest, "plan": as_json(journal.load_plan(digest))}
     report = load_report(journal, reference)
-    if report is not None:
-        return "run", report
-    raise unknown(reference, home, nearest(reference, folder.tasks()))
+    return ("run", report) if report is not None else None
 
 
 def status(planned: PlannedTask, *, as_json: bool) -> None:

@@ -71,11 +71,8 @@ def print_trace(trace: Trace) -> None:
     """The trace for people: a line per event, indented below its step, with what each was called with and answered."""
     out = paper()
     day = _day(trace)
-    out.print(
-        Text(f"{trace.task} {trace.period}", "bold"),
-        Text(", ".join((*_of(trace), f"{day} UTC") if day else _of(trace))),
-        soft_wrap=True,
-    )
+    names = ", ".join((*_of(trace), f"{day} UTC") if day else _of(trace))
+    out.print(Text(f"{trace.task} {trace.period}", "bold"), Text(names), soft_wrap=True)
     holds = {e.step: str(e.payload["hold_id"]) for e in trace.events if e.payload.get("hold_id")}
     for event in trace.events[:MOST_EVENTS]:
         if event.kind == "step-done":  # told by `step-ended`

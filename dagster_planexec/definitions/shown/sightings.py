@@ -22,14 +22,11 @@ COLUMNS = ("verdict", "subject", "expected", "seen", "means")
 
 def record(instance: dg.DagsterInstance, task: Task, found: Reobserved, stands: str) -> tuple[str, ...]:
     """Report one observation per deliverable, with the partition; the names of the assets."""
-    metadata = sightings_card(found)
+    metadata, said = sightings_card(found), summary(found, stands)
     for deliverable in task.deliverables:
         instance.report_runless_asset_event(
             dg.AssetObservation(
-                dg.AssetKey(deliverable.name),
-                description=summary(found, stands),
-                partition=found.partition,
-                metadata=metadata,
+                dg.AssetKey(deliverable.name), description=said, partition=found.partition, metadata=metadata
             )
         )
     return tuple(deliverable.name for deliverable in task.deliverables)

@@ -167,7 +167,7 @@ CODES: dict[str, Meaning] = {
     "LOCKED": Meaning(
         "transient",
         "the warehouse file is held by another process",
-        "end the process that is named, then run again",
+        "wait for it, or ask whoever runs the process that is named, before you end it, then run again",
         transient=True,
     ),
     # access

@@ -119,7 +119,11 @@ def reap(instance: dg.DagsterInstance, task: Task, period: Period) -> tuple[str,
     for run in left:
         task_run_id = run.tags.get(TASK_RUN_TAG, "unknown")
         task_run = instance.get_run_by_id(task_run_id)
-        if task_run is None or task_run.is_finished:
-            instance.report_run_failed(run, f"Its task run {task_run_id} has ended; whatever ran this plan is gone.")
+        if task_run is not None and not task_run.is_finished:
+            continue
+        # Asked again after its task run: both may have ended well since the list was made.
+        now = instance.get_run_by_id(run.run_id)
+        if now is not None and not now.is_finished:
+            instance.report_run_failed(now, f"Its task run {task_run_id} has ended; whatever ran this plan is gone.")
             reaped.append(run.run_id)
     return tuple(reaped)

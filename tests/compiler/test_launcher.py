@@ -71,6 +71,25 @@ def test_plan_runs_of_other_periods_and_ended_ones_are_left_alone(world, work, i
     assert instance.get_run_by_id(done.run_id).status is dg.DagsterRunStatus.SUCCESS
 
 
+def test_plan_run_that_ends_well_meanwhile_is_not_marked_as_failed(world, work, instance, monkeypatch):
+    """Task run and plan run may both end between the list and the look."""
+    parent = task_run(instance, dg.DagsterRunStatus.STARTED)
+    left = _plan_run(instance, work, world, parent)
+    listed = instance.get_runs
+
+    def listed_before_they_end(*given, **more):
+        found = listed(*given, **more)
+        for run in (left, parent):
+            ended = dg.DagsterEvent(dg.DagsterEventType.RUN_SUCCESS.value, run.job_name)
+            instance.report_dagster_event(ended, run.run_id)
+        return found
+
+    monkeypatch.setattr(instance, "get_runs", listed_before_they_end)
+
+    assert reap(instance, work.task, world.period) == ()
+    assert instance.get_run_by_id(left.run_id).status is dg.DagsterRunStatus.SUCCESS
+
+
 def _plan_run(instance, work, world, parent, *, partition=None, status=dg.DagsterRunStatus.STARTED):
     """A plan run as a killed process leaves it."""
 

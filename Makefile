@@ -44,11 +44,11 @@ ui: $(STAMP) ## the same world in the Dagster UI, sensors on; Ctrl-C stops it
 
 .PHONY: test
 test: $(STAMP) ## every test
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 .PHONY: fast
 fast: $(STAMP) ## the tests that start no `dagster dev`
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m 'not slow'
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m 'not slow'
 
 .PHONY: types
 types: $(STAMP) ## mypy, strict

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from assets.vendor_reconciliation.binding import VENDOR_RECONCILIATION
-from bench.long_plan import long_plan
+from bench.plans.long_plan import long_plan
 from dagster_planexec.checks.static.rule import MAX_FINDINGS, code_of
 from dagster_planexec.checks.static.static_check import RULES, is_rejected, message_of, static_check
 from dagster_planexec.contract.tool import ToolRegistry

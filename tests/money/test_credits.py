@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import unicodedata
 from dataclasses import replace
 from decimal import Decimal
 
@@ -90,6 +91,14 @@ def test_two_readings_agree_on_any_result(desk, rows):
     amount = sum((line.amount for line in lines), Decimal(0))
     digest = digest_of_lines(((line.key, line.amount) for line in lines), 2)
     assert (len(lines), amount, digest) == (seen["count"], seen["amount"], seen["digest"])
+
+
+def test_two_readings_trim_the_same_characters(desk):
+    """Whatever blank or invisible character stands at the ends of a key, SQL and Python take it off or leave it."""
+    letters = [chr(code) for code in range(1, 0x10000) if unicodedata.category(chr(code)) in {"Zs", "Zl", "Zp", "Cc"}]
+    desk.put([(f"{letter}k{number}{letter}", "ledger_only", "1.00", None) for number, letter in enumerate(letters)])
+
+    assert digest_of_lines(((line.key, line.amount) for line in lines_of(desk)), 2) == counted(desk)["digest"]
 
 
 @pytest.mark.parametrize(

@@ -266,12 +266,24 @@ def test_no_record_makes_the_reader_raise(record: Any) -> None:
     assert (found.plan is None) is bool(found.faults)
 
 
+_PACKED = (b"\x1f\x8b\x08", b"PK\x03\x04", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
+"""What a packed file begins with; the test generator reads the constants of the code, so it does find them."""
+
+
 @given(st.lists(st.binary(max_size=60) | _ODD.map(lambda value: json.dumps(value).encode()), max_size=5))
 @settings(deadline=None)
 def test_no_file_makes_the_reader_raise(tmp_path_factory: pytest.TempPathFactory, lines: list[bytes]) -> None:
-    """Bytes of any kind are lines with or without a plan, or a file without a line."""
+    """Bytes of any kind are lines with or without a plan, or a file that is refused as a whole, with its code."""
     path = tmp_path_factory.getbasetemp() / "any.jsonl"
-    path.write_bytes(b"\n".join(lines))
-    if not any(line.strip() for line in path.read_bytes().split(b"\n")):
-        return  # a file without a line is refused, see above
-    assert all((plan.plan is None) is bool(plan.faults) for plan in read_plans(path))
+    content = b"\n".join(lines)
+    path.write_bytes(content)
+    if content.startswith(_PACKED):
+        refused_as = "VALIDATION_ERROR"
+    elif not content.removeprefix(b"\xef\xbb\xbf").strip():
+        refused_as = "PLAN_REJECTED"
+    else:
+        assert all((plan.plan is None) is bool(plan.faults) for plan in read_plans(path))
+        return
+    with pytest.raises(PlanexecError) as refused:
+        list(read_plans(path))
+    assert refused.value.code == refused_as

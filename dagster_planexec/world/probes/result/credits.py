@@ -22,6 +22,8 @@ from dagster_planexec.world.subject import Subject
 
 _ESCAPES = (("\\", "\\\\"), ("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r"))
 """What a line key escapes, the escape itself first, so that `key<TAB>amount` lines stay unambiguous."""
+_BLANKS = " \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
+"""What `trim` takes off in SQL: the space separators of Unicode and nothing else."""
 _EXACT = ("DECIMAL", "NUMERIC", "INTEGER", "BIGINT", "HUGEINT", "SMALLINT", "TINYINT")
 
 
@@ -254,7 +256,7 @@ def _literal(text: str) -> str:
 def _key(parts: list[SqlValue]) -> str | None:
     if any(part is None for part in parts):
         return None
-    texts = [str(part).strip(" ") for part in parts]
+    texts = [str(part).strip(_BLANKS) for part in parts]
     if not any(texts):
         return None
     for raw, escaped in _ESCAPES if len(texts) == 1 else (*_ESCAPES, ("|", "\\|")):

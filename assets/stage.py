@@ -26,8 +26,8 @@ from dagster_planexec.errors import PlanexecError
 from dagster_planexec.journal.encoding import plain
 from dagster_planexec.plan.digest import full_digest
 from dagster_planexec.plan.model import Plan
-from dagster_planexec.planner.planner import PlanRequest
 from dagster_planexec.planner.recorded_planner import RecordedPlanner
+from dagster_planexec.planner.request import PlanRequest
 from dagster_planexec.tools import BUILTIN_TOOLS
 
 PROJECT = Path(__file__).resolve().parent.parent

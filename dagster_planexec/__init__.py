@@ -38,8 +38,9 @@ if TYPE_CHECKING:
     from dagster_planexec.plan.foreign.plans import ForeignPlan, import_plan, read_plans
     from dagster_planexec.plan.model import Plan
     from dagster_planexec.planner.pinned_planner import PinnedPlanner
-    from dagster_planexec.planner.planner import Planner, PlanRequest, Proposal
+    from dagster_planexec.planner.planner import Planner, Proposal
     from dagster_planexec.planner.recorded_planner import RecordedPlanner
+    from dagster_planexec.planner.request import PlanRequest
     from dagster_planexec.tools import BUILTIN_TOOLS
 
 __version__ = "0.1.0"

@@ -29,7 +29,8 @@ from dagster_planexec.journal.told.trace import BEGINS
 from dagster_planexec.plan.diff import Edit, diff
 from dagster_planexec.plan.digest import digest_of, full_digest
 from dagster_planexec.plan.model import Plan, parse_plan
-from dagster_planexec.planner.planner import Planner, PlanRequest, Proposal
+from dagster_planexec.planner.planner import Planner, Proposal
+from dagster_planexec.planner.request import PlanRequest
 from dagster_planexec.world.period import Period
 from dagster_planexec.world.probes.result.credits import CreditsIssued
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dagster_planexec.contract.task import Task
+from dagster_planexec.contract.tool import ToolRegistry
+from dagster_planexec.plan.model import Plan
 
 DROP = "drop"
 INPUT = "input:"
+STEP = "step:"
 DROP_MEASURES = ("objects", "bytes")
 """What can be counted of a delivery without reading it."""
 TABLE_MEASURES = ("rows", "columns")
@@ -19,6 +22,12 @@ def measures(task: Task) -> dict[str, tuple[str, ...]]:
     """
     tables = {f"{INPUT}{i.name}": TABLE_MEASURES for i in task.inputs if i.source is not None}
     return {DROP: DROP_MEASURES, **tables}
+
+
+def measures_of_steps(plan: Plan, registry: ToolRegistry) -> dict[str, tuple[str, ...]]:
+    """Every step that something can be expected of once it is done, as `about`, with what its tool can measure."""
+    found = ((step.id, registry.get(step.tool)) for step in plan.steps)
+    return {f"{STEP}{name}": tuple(tool.contract.measures) for name, tool in found if tool and tool.contract.measures}
 
 
 def input_of(about: str) -> str | None:

@@ -14,7 +14,7 @@ from dagster_planexec.contract.verdict import Verdict, first_shut, worst
 from dagster_planexec.execute.work import StepReport
 from dagster_planexec.journal.told.line import one_line, shown
 from dagster_planexec.journal.told.sentence import LONGEST_SENTENCE, LONGEST_TOLD, sentence_of
-from dagster_planexec.recovery.decision import Decision, Hold, Proceed, Retry, Stop
+from dagster_planexec.recovery.decision import Decision, Hold, Proceed, Replan, Retry, Stop
 from dagster_planexec.world.period import Period
 
 ROOT = "planexec"
@@ -53,9 +53,9 @@ def described(verdicts: Sequence[Verdict], *, step: str, hold: str | None = None
 
 
 def severity_of(decision: Decision) -> dg.AssetCheckSeverity:
-    """How grave a shut gate is: what a person settles or the next try may settle is a warning."""
+    """How grave a shut gate is: what a person, the next try or another plan may settle is a warning."""
     match decision:
-        case Hold() | Retry():
+        case Hold() | Retry() | Replan():
             return dg.AssetCheckSeverity.WARN
         case Proceed() | Stop():
             return dg.AssetCheckSeverity.ERROR
@@ -124,6 +124,8 @@ def follow(report: StepReport, task: Task, *, max_tries: int, log: dg.DagsterLog
         case Retry():
             log.warning(one_line(decision.reason))
             raise dg.RetryRequested(max_retries=max_tries, seconds_to_wait=decision.after_s)
+        case Replan():
+            log.warning("step %s: another plan is asked for: %s", report.step, one_line(decision.reason))
         case Hold():
             log.warning("step %s waits for a person (%s): %s", report.step, report.code, one_line(decision.reason))
         case Stop():

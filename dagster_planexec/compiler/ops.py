@@ -10,7 +10,7 @@ import dagster as dg
 from dagster_planexec.compiler.events import NO_MORE_RUNS, evaluations, failure, follow
 from dagster_planexec.compiler.markup import escaped
 from dagster_planexec.compiler.plan_run import TASK_RUN_TAG, PlanRun, stop_if_terminated
-from dagster_planexec.execute.step_runner import run_step
+from dagster_planexec.execute.step.runner import run_step
 from dagster_planexec.recovery.decision import Stop
 
 

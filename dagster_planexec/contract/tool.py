@@ -103,6 +103,10 @@ class Tool(ABC):
         mean that it is still what was judged.
         """
 
+    def measure(self, name: str, args: Any, result: Any, call: ToolCall) -> Probe:  # noqa: ANN401, ARG002
+        """The probe whose fact of that name is the measure; for tools whose contract lists any."""
+        raise PlanexecError("BAD_CONTRACT", f"tool {self.contract.name!r} lists the measure {name!r} and has no probe")
+
     def preview(self, args: Any, call: ToolCall) -> Probe | None:  # noqa: ANN401, ARG002 - for tools with effects
         """The probe of what the call would do, for a person who has to decide; None if there is nothing to show.
 
@@ -137,6 +141,10 @@ class ToolContract:
     """The argument that names what the call writes; None if it writes nothing a plan can name."""
     perishable: bool = False
     """It reads something that may be deleted by others; it belongs early in a plan."""
+    surprises: tuple[str, ...] = ()
+    """Names of checks asked when a step is done. The step stands whatever they find; the rest of the plan may not."""
+    measures: Mapping[str, str] = field(default_factory=dict)
+    """What a plan may expect of a done step, `{"about": "step:<id>", "measure": <name>}`: name to what it counts."""
 
 
 class ToolRegistry:

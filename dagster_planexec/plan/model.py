@@ -51,6 +51,11 @@ def _plain(args: dict[str, Any]) -> dict[str, Any]:
 Args = Annotated[dict[str, Any], AfterValidator(_plain)]
 
 
+def _is_not(value: object) -> bool:
+    """A plan that says `false` and one that says nothing are one plan, with one digest."""
+    return not value
+
+
 class _Closed(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -84,6 +89,8 @@ class Step(_Closed):
     depends_on: tuple[str, ...] = Field(default=(), strict=False, max_length=MAX_STEPS)
     claims: tuple[Claim, ...] = Field(default=(), strict=False, max_length=100)
     rationale: str = Field(default="", max_length=2000)
+    checkpoint: bool = Field(default=False, exclude_if=_is_not)
+    """The plan ends here for now: after this step the planner is shown what was seen, and writes the next steps."""
 
 
 class Plan(_Closed):

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from dagster_planexec.errors import PlanexecError
-from dagster_planexec.planner.planner import Planner, PlanRequest, Proposal
+from dagster_planexec.planner.planner import Planner, Proposal
 from dagster_planexec.planner.recorded_planner import fill, read_file, recipe_of
+from dagster_planexec.planner.request import PlanRequest
 from dagster_planexec.world.period import Period
 
 PARAMETERS = ("period", "compact")

@@ -8,18 +8,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dagster_planexec.contract.task import Task
-from dagster_planexec.contract.tool import ToolRegistry
 from dagster_planexec.plan.model import Plan
-from dagster_planexec.world.period import Period
+from dagster_planexec.planner.request import PlanRequest
 
 
 @dataclass(frozen=True, slots=True)
-class PlanRequest:
-    """What a planner is asked: a task, one period, and the tools it may use."""
+class Usage:
+    """What asking a model cost. Every attempt to reach it is a call, also one that was refused."""
 
-    task: Task
-    period: Period
-    tools: ToolRegistry
+    model: str
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    cost: str | None = None
+    """US dollars as a decimal string, by the configured prices; None if none are configured."""
+    ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,8 @@ class Proposal:
     message: str = ""
     hint: str = ""
     more: Mapping[str, Any] = field(default_factory=dict)
+    usage: Usage | None = None
+    """None if no model was called."""
 
     def provenance(self, task: Task) -> dict[str, Any]:
         """What is journalled with the plan."""
@@ -52,6 +57,10 @@ class Planner(ABC):
     """Writes a plan for one period of one task. It proposes; it decides nothing."""
 
     name: str
+    calls_model: bool = False
+    """Whether proposing costs model calls, which the attempt's budget counts."""
+    revises: bool = False
+    """Whether it can answer a request that has `revising` or `repair`; one that cannot is not asked."""
 
     @abstractmethod
     def propose(self, request: PlanRequest) -> Proposal:

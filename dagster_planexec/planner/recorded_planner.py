@@ -9,7 +9,8 @@ from typing import Any
 
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.plan.model import Plan, parse_plan, read_json
-from dagster_planexec.planner.planner import Planner, PlanRequest, Proposal
+from dagster_planexec.planner.planner import Planner, Proposal
+from dagster_planexec.planner.request import PlanRequest
 from dagster_planexec.world.period import Period
 
 

@@ -8,6 +8,9 @@ from dagster_planexec.recovery.decision import Decision, Situation
 from dagster_planexec.recovery.rules import (
     hold_when_a_person_must_decide,
     proceed_when_nothing_is_wrong,
+    replan_after_a_surprise,
+    replan_at_a_checkpoint,
+    replan_when_the_task_allows_it,
     retry_what_is_transient,
     stop_on_everything_else,
     stop_when_an_irreversible_outcome_is_unknown,
@@ -18,9 +21,12 @@ from dagster_planexec.recovery.rules import (
 Rule = Callable[[Situation], Decision | None]
 
 RULES: tuple[Rule, ...] = (
+    replan_at_a_checkpoint,  # before the rule that would go on
     proceed_when_nothing_is_wrong,
     stop_when_an_irreversible_outcome_is_unknown,  # before every rule that could repeat the call
     hold_when_a_person_must_decide,
+    replan_after_a_surprise,
+    replan_when_the_task_allows_it,
     stop_when_the_object_is_missing,
     stop_when_tries_are_used_up,  # before the rule that would try again
     retry_what_is_transient,

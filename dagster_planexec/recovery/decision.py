@@ -7,7 +7,8 @@ from typing import Literal, TypeAlias
 
 from dagster_planexec.contract.tool import Effect
 
-Stage = Literal["precondition", "call", "postcondition"]
+Stage = Literal["precondition", "call", "postcondition", "surprise"]
+"""Where a code was met. At `surprise` the step is done, and what it showed speaks against the rest of the plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,13 @@ class Retry:
 
 
 @dataclass(frozen=True, slots=True)
+class Replan:
+    """The rest of the plan is no longer believed: the run ends without failing, and another plan is asked for."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Hold:
     """A person has to decide. The run ends without failing, and nothing irreversible has happened."""
 
@@ -39,7 +47,7 @@ class Stop:
     reason: str
 
 
-Decision: TypeAlias = Proceed | Retry | Hold | Stop
+Decision: TypeAlias = Proceed | Retry | Replan | Hold | Stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +67,7 @@ class Situation:
     """The sentence of the verdict or failure, for the reason."""
     call_may_have_happened: bool = False
     """The call was begun and its outcome is not known (time-out, lost connection, process death)."""
+    replannable: bool = False
+    """The task lists the code as one after which another plan may be asked for."""
+    checkpoint: bool = False
+    """The plan itself ends here: what comes next depends on what was seen."""

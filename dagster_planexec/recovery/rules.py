@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from dagster_planexec.contract.codes import meaning
-from dagster_planexec.recovery.decision import Decision, Hold, Proceed, Retry, Situation, Stop
+from dagster_planexec.recovery.decision import Decision, Hold, Proceed, Replan, Retry, Situation, Stop
 
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 30.0
 
 HOLDS = frozenset({"CAP_EXCEEDED", "APPROVAL_REQUIRED", "EFFECT_DIFFERS"})
 """Codes of an irreversible step that a person can settle."""
+
+
+def replan_at_a_checkpoint(situation: Situation) -> Decision | None:
+    """Asks for the next steps where the plan ends on purpose: they depend on what was just seen."""
+    if situation.code is None and situation.checkpoint:
+        return Replan("checkpoint: the next steps depend on what was seen here")
+    return None
 
 
 def proceed_when_nothing_is_wrong(situation: Situation) -> Decision | None:
@@ -21,6 +28,20 @@ def stop_when_an_irreversible_outcome_is_unknown(situation: Situation) -> Decisi
     """Never repeats a call that cannot be undone and may have happened: it is looked up, not tried again."""
     if situation.effect == "irreversible" and situation.call_may_have_happened:
         return Stop(f"an irreversible call may have happened ({situation.code}); look it up: {situation.text}")
+    return None
+
+
+def replan_after_a_surprise(situation: Situation) -> Decision | None:
+    """Asks for another plan when a step is done and what it showed contradicts the rest of the plan."""
+    if situation.code is not None and situation.stage == "surprise" and situation.effect != "irreversible":
+        return Replan(situation.text)
+    return None
+
+
+def replan_when_the_task_allows_it(situation: Situation) -> Decision | None:
+    """Asks for another plan where the task says that one can help; never after a call that cannot be undone."""
+    if situation.code is not None and situation.replannable and situation.effect != "irreversible":
+        return Replan(situation.text)
     return None
 
 

@@ -21,7 +21,8 @@ from dagster_planexec import PinnedPlanner, PlannedTask, RecordedPlanner
 from dagster_planexec.cli.examined.examined import Examined
 from dagster_planexec.cli.examined.task import examined_task
 from dagster_planexec.cli.main import main
-from dagster_planexec.planner.planner import Planner, PlanRequest, Proposal
+from dagster_planexec.planner.planner import Planner, Proposal
+from dagster_planexec.planner.request import PlanRequest
 from tests.support.planexec import PROJECT, planexec
 
 TASK = "vendor_reconciliation"

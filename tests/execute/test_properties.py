@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dagster_planexec.contract.outcome import Failed
-from dagster_planexec.execute.step_runner import run_step
+from dagster_planexec.execute.step.runner import run_step
 from dagster_planexec.journal.run_report import read_steps
 from dagster_planexec.plan.model import Plan
 from tests.support.bench import BenchMaker, CopyArgs

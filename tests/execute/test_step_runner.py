@@ -15,7 +15,7 @@ from dagster_planexec.contract.outcome import Failed
 from dagster_planexec.execute import judging
 from dagster_planexec.execute.observer import observe
 from dagster_planexec.execute.resolve import Resolved, resolve_step, scope_of
-from dagster_planexec.execute.step_runner import run_step
+from dagster_planexec.execute.step.runner import run_step
 from dagster_planexec.execute.work import Run
 from dagster_planexec.journal.journal import Journal, NewEvent
 from dagster_planexec.journal.run_report import close_steps, read_steps

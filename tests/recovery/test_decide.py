@@ -8,11 +8,17 @@ import pytest
 
 from dagster_planexec.contract.codes import CODES
 from dagster_planexec.recovery.decide import RULES, decide
-from dagster_planexec.recovery.decision import Hold, Proceed, Retry, Situation, Stop
+from dagster_planexec.recovery.decision import Hold, Proceed, Replan, Retry, Situation, Stop
 
 CALM = Situation(None, "postcondition", "read", idempotent=True, tries=1, max_tries=3, text="t")
 
 FIRES = {
+    "replan_at_a_checkpoint": (replace(CALM, checkpoint=True), Replan),
+    "replan_after_a_surprise": (replace(CALM, code="EXPECTATION_FAILED", stage="surprise"), Replan),
+    "replan_when_the_task_allows_it": (
+        replace(CALM, code="DROP_INCOMPLETE", stage="precondition", replannable=True),
+        Replan,
+    ),
     "proceed_when_nothing_is_wrong": (CALM, Proceed),
     "stop_when_an_irreversible_outcome_is_unknown": (
         replace(CALM, code="TIMEOUT", effect="irreversible", stage="call", call_may_have_happened=True),
@@ -29,6 +35,9 @@ FIRES = {
 }
 
 STANDS_BACK = {
+    "replan_at_a_checkpoint": replace(CALM, code="OBJECT_GONE", checkpoint=True),
+    "replan_after_a_surprise": replace(CALM, code="EXPECTATION_FAILED", stage="surprise", effect="irreversible"),
+    "replan_when_the_task_allows_it": replace(CALM, code="DROP_INCOMPLETE", effect="irreversible", replannable=True),
     "proceed_when_nothing_is_wrong": replace(CALM, code="TIMEOUT"),
     "stop_when_an_irreversible_outcome_is_unknown": replace(CALM, code="TIMEOUT", effect="irreversible"),
     "hold_when_a_person_must_decide": replace(CALM, code="CAP_EXCEEDED", effect="write", stage="precondition"),

@@ -30,7 +30,7 @@ from dagster_planexec.contract.tool import (
     ToolRegistry,
 )
 from dagster_planexec.contract.verdict import Phase
-from dagster_planexec.execute.step_runner import run_step
+from dagster_planexec.execute.step.runner import run_step
 from dagster_planexec.execute.work import Run, StepReport, Work
 from dagster_planexec.journal.journal import Journal
 from dagster_planexec.plan.digest import full_digest

@@ -15,7 +15,7 @@ from dagster_planexec.journal.admission import encode_admission
 from dagster_planexec.journal.journal import Attempt
 from dagster_planexec.journal.run_report import StepEntry, close_steps, read_steps
 from dagster_planexec.plan.model import Plan
-from dagster_planexec.planner.planner import PlanRequest
+from dagster_planexec.planner.request import PlanRequest
 from dagster_planexec.world.period import Period
 
 BINDING = VENDOR_RECONCILIATION.binding

@@ -7,9 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dagster_planexec.checks.check import BoundCheck, Check, Finding, Judge, Stated
+from dagster_planexec.checks.expectation_words import STEP
 from dagster_planexec.contract.layout import live_view
 from dagster_planexec.contract.task import Task
 from dagster_planexec.contract.tool import Admission
+from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.plan.model import Expectation
 from dagster_planexec.world.observation import Observation, Source
 from dagster_planexec.world.period import Period
@@ -30,17 +32,31 @@ def expectations_of_the_plan(
     task: Task, period: Period, expects: Sequence[Expectation], admission: Admission
 ) -> tuple[BoundCheck, ...]:
     """One check per expectation. What the vocabulary does not know is the static check's finding, not this one's."""
-    checks: list[BoundCheck] = []
-    for expectation in expects:
-        probe = _probe(task, period, expectation)
-        if probe is None:
-            continue
-        said = f"{expectation.about} {expectation.measure} {expectation.op} {expectation.value}"
-        stated = Stated(said, Source(Subject("plan", "expects"), "expectation"))
-        checks.append(
-            Check(NAME, "live", probe, stated, _judge(expectation, said, admission), absent_code="TABLE_GONE")
-        )
-    return tuple(checks)
+    probes = ((expectation, _probe(task, period, expectation)) for expectation in expects)
+    return tuple(_check(expectation, probe, "live", admission) for expectation, probe in probes if probe is not None)
+
+
+def expectations_of_step(
+    step: str, expects: Sequence[Expectation], measured: Callable[[str], Probe]
+) -> tuple[BoundCheck, ...]:
+    """One check per expectation about a step that is done.
+
+    Args:
+        step: The step's id in the plan.
+        expects: All expectations of the plan.
+        measured: The step's tool's probe for a measure; its facts hold the measure by its name.
+    """
+    return tuple(
+        _check(expectation, measured(expectation.measure), "post", None)
+        for expectation in expects
+        if expectation.about == f"{STEP}{step}"
+    )
+
+
+def _check(expectation: Expectation, probe: Probe, phase: Phase, admission: Admission | None) -> Check:
+    said = f"{expectation.about} {expectation.measure} {expectation.op} {expectation.value}"
+    stated = Stated(said, Source(Subject("plan", "expects"), "expectation"))
+    return Check(NAME, phase, probe, stated, _judge(expectation, said, admission), absent_code="TABLE_GONE")
 
 
 def _probe(task: Task, period: Period, expectation: Expectation) -> Probe | None:
@@ -56,7 +72,7 @@ def _probe(task: Task, period: Period, expectation: Expectation) -> Probe | None
     return DescribeTable(view.table) if expectation.measure == "columns" else None
 
 
-def _judge(expectation: Expectation, said: str, admission: Admission) -> Judge:
+def _judge(expectation: Expectation, said: str, admission: Admission | None) -> Judge:
     def judge(observed: Observation, _: Observation | Stated) -> Finding:
         seen, more = _measured(expectation, observed, admission)
         try:
@@ -72,13 +88,14 @@ def _judge(expectation: Expectation, said: str, admission: Admission) -> Judge:
     return judge
 
 
-def _measured(expectation: Expectation, observed: Observation, admission: Admission) -> tuple[int, str]:
+def _measured(expectation: Expectation, observed: Observation, admission: Admission | None) -> tuple[int, str]:
     """The measured number. A landed copy stands for an object that is gone from the drop."""
     fact = observed["columns" if expectation.measure == "columns" else expectation.measure]
     if isinstance(fact, dict):
         return len(fact), ""
     assert isinstance(fact, int)  # noqa: S101 - the probes' own facts
-    landed = [o for o in admission.objects if o.from_landing] if expectation.about == "drop" else []
+    drop = admission.objects if admission is not None and expectation.about == "drop" else ()
+    landed = [o for o in drop if o.from_landing]
     if not landed:
         return fact, ""
     added = len(landed) if expectation.measure == "objects" else sum(o.facts.size for o in landed)

@@ -16,7 +16,7 @@ from dagster_planexec.compiler.binding import TaskBinding, load_binding
 from dagster_planexec.definitions.triggers.drop_look import Sorter
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.admit import read_sql
-from dagster_planexec.planner.planner import PlanRequest
+from dagster_planexec.planner.request import PlanRequest
 
 if TYPE_CHECKING:
     from dagster_planexec.contract.task import Task

@@ -19,7 +19,8 @@ from dagster_planexec.definitions.triggers.failure_sensor import failure_text
 from dagster_planexec.journal.journal import Journal
 from dagster_planexec.journal.run_report import load_report
 from dagster_planexec.plan.model import Plan, as_json
-from dagster_planexec.planner.planner import Planner, PlanRequest, Proposal
+from dagster_planexec.planner.planner import Planner, Proposal
+from dagster_planexec.planner.request import PlanRequest
 from tests.support.flagship import SMALL, TASK, Month
 
 PARTITION = f"{SMALL}-01"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dagster_planexec.checks.expectation_words import measures
+from dagster_planexec.checks.expectation_words import measures, measures_of_steps
 from dagster_planexec.checks.static.proposal import Proposal
 from dagster_planexec.checks.static.rule import StaticFinding, listed, nearest, quoted
 
 
 def expectation_unknown(proposal: Proposal) -> Iterator[StaticFinding]:
-    """An expectation is about the drop or a named input and counts something that can be counted before the run."""
-    known = measures(proposal.task)
+    """An expectation is about the drop, a named input or a step, and counts something that can be counted of it."""
+    known = {**measures(proposal.task), **measures_of_steps(proposal.plan, proposal.registry)}
     for at, expected in enumerate(proposal.plan.expects):
         possible = known.get(expected.about)
         if possible is None:

@@ -1,0 +1,118 @@
+"""The end of one try of a step: what is decided, journalled, and handed on."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+from dagster_planexec.contract.outcome import StepState
+from dagster_planexec.contract.tool import AdmittedObject
+from dagster_planexec.execute.observer import look
+from dagster_planexec.execute.resolve import Resolved
+from dagster_planexec.execute.step.tried import Tried, append, ended
+from dagster_planexec.execute.work import Run, StepReport, call_of
+from dagster_planexec.journal.encoding import bounded, encode
+from dagster_planexec.journal.journal import NewEvent
+from dagster_planexec.journal.results import DoneStep, open_hold, save_done, save_landing
+from dagster_planexec.plan.model import Step
+from dagster_planexec.recovery.decide import decide
+from dagster_planexec.recovery.decision import Decision, Hold, Proceed, Replan, Retry, Situation, Stop
+
+
+def finish(
+    run: Run, step: Step, tried: Tried, tries: int, started: float,
+    *, resolved: Resolved | None = None, state: StepState = "done",
+) -> StepReport:  # fmt: skip
+    """Decide, journal, and report."""
+    contract = run.work.tools[step.tool].contract
+    situation = Situation(
+        tried.code, tried.stage, contract.effect, contract.idempotent, tries, contract.max_tries, tried.text,
+        tried.call_may_have_happened,
+        replannable=tried.code in run.work.task.replannable,
+        checkpoint=step.checkpoint and tried.code is None and tried.done is not None,
+    )  # fmt: skip
+    decision, rule = decide(situation)
+    took = time.monotonic() - started
+    report = StepReport(
+        step.id,
+        step.tool,
+        _state_of(decision, state, is_done=tried.done is not None),
+        tried.code,
+        _reason(decision),
+        tries,
+        took,
+        tried.verdicts,
+        decision,
+    )
+    said: dict[str, Any] = {
+        "decision": type(decision).__name__.lower(),
+        "rule": rule,
+        "code": tried.code,
+        "reason": _reason(decision),
+    }
+    if isinstance(decision, Retry):
+        said["after_s"] = decision.after_s
+    events = [NewEvent("decided", step.id, said)]
+    if isinstance(decision, Hold):
+        report = _hold(run, step, resolved, report)
+    if tried.done is not None:
+        save_done(run.work.journal, run.attempt, tried.done)
+        _remember_landing(run, tried.done, fresh=state == "done")
+        report = replace(report, facts={**tried.done.result, "sealed": encode(tried.done.seal.facts)})
+    if isinstance(decision, Replan):
+        said = {"code": tried.code, "reason": bounded(decision.reason), "replan": True, "stage": tried.stage}
+        events.append(NewEvent("stopped", step.id, said))
+    if isinstance(decision, Stop):
+        events.append(NewEvent("stopped", step.id, {"code": tried.code, "reason": bounded(decision.reason)}))
+    if report.state is not None:
+        events.append(ended(report))
+    if report.state in {"done", "reused"}:
+        events.append(NewEvent("step-done", step.id))
+    append(run, *events)
+    return report
+
+
+def _state_of(decision: Decision, done: StepState, *, is_done: bool) -> StepState | None:
+    match decision:
+        case Proceed():
+            return done
+        case Retry():
+            return None
+        case Replan():
+            return done if is_done else "failed"
+        case Hold():
+            return "held"
+        case Stop():
+            return "failed"
+
+
+def _reason(decision: Decision) -> str:
+    return "" if isinstance(decision, Proceed) else bounded(decision.reason)
+
+
+def _hold(run: Run, step: Step, resolved: Resolved | None, report: StepReport) -> StepReport:
+    """Record what waits for a person: the code, and what the call would do."""
+    tool = run.work.tools[step.tool]
+    facts: dict[str, Any] = {}
+    probe = tool.preview(resolved.args, call_of(run, step.id, tool.contract)) if resolved is not None else None
+    if probe is not None:
+        facts = dict(encode(look(probe, run.work.ports).facts))
+    record = open_hold(
+        run.work.journal, attempt_id=run.attempt, task=run.work.task.name, period=run.period.text, step=step.id,
+        code=report.code or "INTERNAL", plan_digest=run.plan_digest, facts=facts,
+    )  # fmt: skip
+    # The hint was written before the hold had a name.
+    reason = report.reason.replace("`planexec show HOLD`", f"`planexec show {record.id}`")
+    return replace(report, hold_id=record.id, facts=facts, reason=reason)
+
+
+def _remember_landing(run: Run, done: DoneStep, *, fresh: bool) -> None:
+    """A landed copy stands for its object when the drop has expired."""
+    landed = done.result.get("landed")
+    admitted = run.admission.object(str(done.args.get("bucket")), str(done.args.get("key")))
+    if fresh and isinstance(landed, str) and admitted is not None and not admitted.from_landing:
+        save_landing(
+            run.work.journal, task=run.work.task.name, period=run.period.text, attempt_id=run.attempt,
+            admitted=AdmittedObject(admitted.facts, landed),
+        )  # fmt: skip

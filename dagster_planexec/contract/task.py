@@ -134,6 +134,7 @@ class Limits:
     """Least share of each side's keys that must be found on the other side. There is no default."""
     max_steps: int = 20
     max_replans: int = 2
+    """New plans that may be asked for in one attempt, the first plan not counted."""
     run_deadline_s: float = 3600.0
 
 
@@ -168,6 +169,9 @@ class Task:
     required_claims: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Tool to checks the task requires beside the tool's own."""
     replannable: frozenset[str] = frozenset()
+    """Codes of failed checks after which another plan may be asked for. A surprise or a checkpoint needs no code."""
+    checkpoints: bool = False
+    """Whether a plan may end at a checkpoint, to be continued from what was seen there."""
     last_period: str | None = None
 
     def __post_init__(self) -> None:

@@ -140,7 +140,11 @@ def _of_run(event: Event, p: Mapping[str, Any]) -> Iterator[Line]:
         case "proposed":
             asked = "a model was called" if p["model_called"] else "no model was called"
             refused = f": {p['code']} {p['message']}" if p.get("code") else ""
-            yield 0, f"proposed by {p['planner']}: {p['author']}; {asked}{refused}", "red" if refused else ""
+            yield (
+                0,
+                f"{p.get('for', 'a plan')} proposed by {p['planner']}: {p['author']}; {asked}{refused}",
+                "red" if refused else "",
+            )
         case "plan-adopted":
             yield 0, f"plan {p['digest'][:12]} adopted", ""
         case "checked":
@@ -173,8 +177,13 @@ def _of_step(event: Event, step: str, p: Mapping[str, Any]) -> Iterator[Line]:
             code = f" {p['code']}" if p.get("code") else ""
             why = f": {p['reason']}" if p.get("reason") else ""
             yield 1, f"{p['decision']}{pause}{code}, by {p['rule']}{why}", "red" if p["decision"] == "stop" else ""
+        case "stopped" if p.get("replan"):
+            yield 1, "the run ends here: another plan is wanted", "yellow"
         case "stopped":
             yield 1, f"the run stops here: {p['code']}", "bold red"
+        case "replanned":
+            code = f" {p['code']}" if p.get("code") else ""
+            yield 0, f"revision {p['revision']} is asked for after {step}: {p['trigger']}{code}", "bold"
         case "step-ended":
             yield from _step_ended(step, p)
         case _:

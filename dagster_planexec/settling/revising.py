@@ -78,8 +78,9 @@ class _Replan:
 
 
 def _answered(work: Work, attempt: Attempt) -> list[_Replan]:
-    """The re-plans of the attempt. One that nobody answered (no network, no key, too many calls) is not counted:
-    the budget of calls to a model counts those. One whose process died is.
+    """The re-plans of the attempt that count: also one whose process died, but not one that nobody answered.
+
+    No network, no key, too many calls: what that costs is bounded by the budget of calls to a model.
     """
     found: list[_Replan] = []
     for event in work.journal.events(attempt.id, kinds=[REPLANNED, "proposed", "plan-adopted"]):

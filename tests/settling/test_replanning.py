@@ -162,16 +162,20 @@ def test_no_replan_where_the_task_allows_none(place: Place) -> None:
 
 
 def test_a_revision_that_may_not_run_takes_no_others_place(place: Place) -> None:
-    """It is refused whole, with the cause; a later run goes on from the plan that was good, and asks for no other."""
+    """It is refused whole, with the cause; later runs go on from the plan that was good, up to the cap."""
     planner = ScriptedPlanner(lambda _, n: first_bad(_, n) if n == 1 else plan_of(make("a", 3), pay("a")))
     report = place.settle(planner)
 
     assert (report.status, report.code, report.cause) == ("stopped", "PLAN_REJECTED", "ROWCOUNT_MISMATCH")
     assert "revision-gains-tool" in {finding["code"] for finding in report.findings}
     assert place.calls == ["a", "b"]
-    asked = len(planner.asked)
-    again = place.settle(planner)
-    assert (again.code, again.revision, len(planner.asked)) == ("REPLAN_UNCHANGED", 1, asked)
+    assert len(planner.asked) == 3  # the plan, the revision, its repair
+
+    assert [place.settle(planner).code for _ in range(3)] == ["PLAN_REJECTED", "REPLAN_EXHAUSTED", "REPLAN_EXHAUSTED"]
+    assert (len(planner.asked), place.calls) == (5, ["a", "b", "b", "b", "b"])
+    attempt = place.work.journal.newest_attempt("toy", "2026-03")
+    assert attempt is not None
+    assert attempt.revision == 1
 
 
 def test_a_planner_that_fails_leaves_the_cause(place: Place) -> None:

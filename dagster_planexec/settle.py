@@ -160,7 +160,7 @@ def _revise(settling: Settling, period: Period, before: Prepared, stopped: RunRe
         return Prepared(stopped.caused_by(wanted.code).ended("stopped", "TIMEOUT", text), attempt)
     except PlanexecError as error:
         return Prepared(stopped.caused_by(wanted.code).ended("stopped", error.code, error.message, error.hint), attempt)
-    changed = only_grown(decode_admission(attempt.admission), admission)
+    changed = only_grown(decode_admission(attempt.admission), admission, watches=work.task.watches)
     if changed is not None:
         text = f"{wanted.reason}; and {changed} since: no new plan for inputs that what is done does not rest on"
         hint = "run the month again: what is there now is admitted as a new attempt"

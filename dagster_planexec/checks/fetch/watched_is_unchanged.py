@@ -35,7 +35,9 @@ def _judge(watch: Watch, was: Mapping[str, Fact] | None) -> Judge:
         if dict(observed.facts) != dict(was or {}):
             joined = [str(thing)[:80] for thing in _things(observed.facts) if thing not in set(_things(was or {}))]
             named = f": {', '.join(map(repr, joined[:3]))}" if joined else ""
-            return Finding("failed", expected, seen, f"{watch.name} holds more than was admitted{named}", "INPUT_UNREAD")
+            return Finding(
+                "failed", expected, seen, f"{watch.name} holds more than was admitted{named}", "INPUT_UNREAD"
+            )
         return Finding("passed", expected, seen, f"{watch.name} is as it was admitted")
 
     return judge

@@ -2,12 +2,13 @@
 
 from assets.council_spend.binding import COUNCIL_SPEND
 from assets.dependency_audit.binding import DEPENDENCY_AUDIT
+from assets.row_count_investigation.binding import ROW_COUNT_INVESTIGATION
 from assets.vendor_reconciliation.binding import VENDOR_RECONCILIATION
 from dagster_planexec import planexec_definitions
 from sensors.arrivals import arrivals_of
 from sensors.failures import tell
 
-TASKS = (VENDOR_RECONCILIATION, COUNCIL_SPEND, DEPENDENCY_AUDIT)
+TASKS = (VENDOR_RECONCILIATION, COUNCIL_SPEND, DEPENDENCY_AUDIT, ROW_COUNT_INVESTIGATION)
 
 defs = planexec_definitions(
     *TASKS,

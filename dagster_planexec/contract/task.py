@@ -81,6 +81,8 @@ class Watch:
     """What a plan may expect of it: a fact of the probe that is a count, and what it counts."""
     gone: str = "FILE_GONE"
     """The code if it is not there."""
+    changed: str = "FILE_CHANGED"
+    """The code if it is not what was admitted."""
 
     def lost(self, before: Mapping[str, Any] | None, now: Mapping[str, Any] | None) -> str | None:
         """What is no longer as it was, in words; None if nothing was there, or things have only been added."""

@@ -119,7 +119,7 @@ class PackagesOfTables(Probe):
 class VerdictsOfTable(Probe):
     """How many packages of a looked-up table are what? Facts: `packages`, `affected`, `clean`, `undecided`, `matches`,
     `widest` (the advisory with the most packages) and `width`.
-    """  # noqa: D205, D415 - the facts are a list
+    """  # noqa: D205 - the facts are a list
 
     table: str
 

@@ -1,4 +1,4 @@
-"""Which dependencies have a known vulnerability, and which version fixes it: lockfiles against a folder of advisories."""
+"""Which dependencies have a known vulnerability, and which version fixes it: lockfiles against advisories."""
 
 from __future__ import annotations
 

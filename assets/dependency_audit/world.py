@@ -87,7 +87,7 @@ def _uv_lines(packages: list[tuple[str, str]]) -> Iterator[str]:
         yield f'wheels = [\n    {{ url = "https://files.pythonhosted.org/{name[:40]}.whl", size = 1 }},\n]\n'
 
 
-def advisory(identity: str, summary: str, *affected: dict[str, Any], **more: Any) -> dict[str, Any]:
+def advisory(identity: str, summary: str, *affected: dict[str, Any], **more: object) -> dict[str, Any]:
     """One advisory in the OSV format."""
     return {
         "schema_version": "1.7.0", "id": identity, "modified": "2026-03-20T00:00:00Z", "summary": summary,
@@ -95,7 +95,9 @@ def advisory(identity: str, summary: str, *affected: dict[str, Any], **more: Any
     }  # fmt: skip
 
 
-def affected(ecosystem: str, name: str, *events: dict[str, str], kind: str = "SEMVER", **more: Any) -> dict[str, Any]:
+def affected(
+    ecosystem: str, name: str, *events: dict[str, str], kind: str = "SEMVER", **more: object
+) -> dict[str, Any]:
     """One package of an advisory, with one range."""
     ranges = [{"type": kind, "events": list(events)}] if events else []
     return {"package": {"ecosystem": ecosystem, "name": name}, "ranges": ranges, **more}
@@ -115,7 +117,8 @@ def advisories() -> list[dict[str, Any]]:
                  affected("npm", hit[1], {"introduced": "0"}, {"fixed": "0.9.0"}, {"introduced": "1.0.0"},
                           {"fixed": fixes[1]})),
         advisory("GHSA-5m9q-glob-0003", "Regular expression denial of service",
-                 affected("npm", hit[2], {"introduced": npm[hit[2]]}, {"last_affected": npm[hit[2]]}, {"fixed": fixes[2]})),
+                 affected("npm", hit[2], {"introduced": npm[hit[2]]}, {"last_affected": npm[hit[2]]},
+                          {"fixed": fixes[2]})),
         advisory("PYSEC-2026-0004", "Signature of invoices is not verified",
                  affected("PyPI", unfixed.replace("-", "_").title(), {"introduced": "0"}, kind="ECOSYSTEM")),
         advisory("GHSA-7h2w-queue-0005", "Fixed in the installed version",

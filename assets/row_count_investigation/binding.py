@@ -20,5 +20,9 @@ TOOLS = (CompareDays(), ReadLoadLog(), CompareValues(), CompareView(), CompareRe
 CHECKS = {check.__name__: check for check in (measures_add_up, cause_is_carried, finding_is_written)}
 
 ROW_COUNT_INVESTIGATION = bind_local(
-    TASK, ref="assets.row_count_investigation.binding:ROW_COUNT_INVESTIGATION", folder=FOLDER, tools=TOOLS, checks=CHECKS
+    TASK,
+    ref="assets.row_count_investigation.binding:ROW_COUNT_INVESTIGATION",
+    folder=FOLDER,
+    tools=TOOLS,
+    checks=CHECKS,
 )

@@ -73,7 +73,9 @@ def seed_month(session: Session, period: Period, story: Story) -> None:
         f") due where order_day < {_day(period.start)} or ({story.keeps})"
     )
     if story.repeats:
-        session.execute(f"insert into {table} select * from {table} where order_day < {_day(period.start)} and n % 4 = 0")
+        session.execute(
+            f"insert into {table} select * from {table} where order_day < {_day(period.start)} and n % 4 = 0"
+        )
     session.execute(
         f"create or replace view {session.quote(orders(period))} as "
         f"select order_id, order_day, source, region, cents, status from {table} where {story.filters}"

@@ -1,4 +1,4 @@
-"""`find_fixed_versions`: for every match the lowest release that the advisory does not affect, or that there is none."""
+"""`find_fixed_versions`: for every match the lowest release that its advisory does not affect, if there is one."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from assets.row_count_investigation.tools.measures import Measurement, days_of
 from dagster_planexec.contract.outcome import Done, Failed, Outcome
 from dagster_planexec.contract.tool import Model, TableName, Tool, ToolCall, ToolContract
 from dagster_planexec.tools.report.files import write_whole
-from dagster_planexec.tools.report.text import inert_in_markdown, visible
+from dagster_planexec.tools.report.text import MOST_CHARACTERS, inert_in_markdown, visible
 from dagster_planexec.world.period import Period
 from dagster_planexec.world.probe import Probe
 from dagster_planexec.world.probes.table.tables import FingerprintTable
@@ -55,6 +55,11 @@ def explained(cause: str, period: Period) -> RowsExplained:
     return RowsExplained(cause, orders(period), landed(period), load_log(period), *days_of(period))
 
 
+def _inert(text: str) -> str:
+    """A longer text as Markdown shows it literally, piece by piece."""
+    return "".join(inert_in_markdown(text[at : at + MOST_CHARACTERS]) for at in range(0, len(text), MOST_CHARACTERS))
+
+
 class Conclude(Tool):
     """Writes what it is told; whether the numbers carry it is judged before and after, by a look of its own."""
 
@@ -66,7 +71,13 @@ class Conclude(Tool):
         figures = {name: int(str(seen[name])) for name in ("usual", "rows", "missing", "explained")}
         with call.ports.warehouse.session(deadline_s=LOOK_S) as session:
             rows = [
-                (call.period.text, args.cause, str(figures["missing"]), str(figures["explained"]), visible(said, most=500))
+                (
+                    call.period.text,
+                    args.cause,
+                    str(figures["missing"]),
+                    str(figures["explained"]),
+                    visible(said, most=500),
+                )
                 for said in args.evidence
             ]
             write_table(session, args.target, COLUMNS, rows)
@@ -79,7 +90,7 @@ class Conclude(Tool):
         evidence = [visible(said, most=500) for said in args.evidence]
         files = {
             f"{name}.md": "\n".join(
-                [f"# {title}", "", counted, "", *(f"- {inert_in_markdown(said)}" for said in evidence), ""]
+                [f"# {title}", "", counted, "", *(f"- {_inert(said)}" for said in evidence), ""]
             ),
             f"{name}.html": f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{html.escape(title)}</title>'
             f"<h1>{html.escape(title)}</h1><p>{html.escape(counted)}</p><ul>"

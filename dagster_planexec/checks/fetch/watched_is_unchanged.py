@@ -31,13 +31,12 @@ def _judge(watch: Watch, was: Mapping[str, Fact] | None) -> Judge:
         expected, seen = _counted(watch, was), _counted(watch, observed.facts)
         lost = watch.lost(was, observed.facts)
         if lost is not None:
-            return Finding("failed", expected, seen, f"{lost} since admission", "FILE_CHANGED")
+            return Finding("failed", expected, seen, f"{lost} since admission", watch.changed)
         if dict(observed.facts) != dict(was or {}):
             joined = [str(thing)[:80] for thing in _things(observed.facts) if thing not in set(_things(was or {}))]
             named = f": {', '.join(map(repr, joined[:3]))}" if joined else ""
-            return Finding(
-                "failed", expected, seen, f"{watch.name} holds more than was admitted{named}", "INPUT_UNREAD"
-            )
+            text = f"{watch.name} holds more than was admitted{named}"
+            return Finding("failed", expected, seen, text, "INPUT_UNREAD")
         return Finding("passed", expected, seen, f"{watch.name} is as it was admitted")
 
     return judge

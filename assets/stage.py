@@ -60,7 +60,7 @@ class LocalScene(Scene):
         """The control: the recorded plan, followed to the letter in this world."""
         world, fault = self._world, self._fault
         if self._local is not None:
-            return follow_to_the_letter(self._local.planned, self._local.period(self.partition))
+            return follow_to_the_letter(self._local, self._local.period(self.partition), self.home)
         recording = fault.recording if fault else RECORDING
         planner = RecordedPlanner(PROJECT / "assets" / self.task / "plans" / recording)
         proposal = planner.propose(PlanRequest(world.data.task, world.period, ToolRegistry(BUILTIN_TOOLS)))

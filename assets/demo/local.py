@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,12 @@ from dagster_planexec.plan.reference import Reference, resolve
 from dagster_planexec.planner.request import PlanRequest
 from dagster_planexec.resources.duckdb_warehouse import DuckDbWarehouse
 from dagster_planexec.world.period import Period
+from dagster_planexec.world.ports import Roots
+
+
+def _row_counts(home: Path) -> None:
+    home.mkdir(parents=True, exist_ok=True)
+    row_counts.seed(DuckDbWarehouse(home / "warehouse.duckdb"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +52,21 @@ LOCAL_DATA: dict[str, LocalData] = {
         LocalData("lockfiles", DEPENDENCY_AUDIT, lockfiles.PERIOD, lambda home: lockfiles.seed(home / "files")),
         LocalData(
             "row_counts", ROW_COUNT_INVESTIGATION, "2026-03",
-            lambda home: row_counts.seed(DuckDbWarehouse(home / "warehouse.duckdb")),
+            _row_counts,
         ),
     )
 }  # fmt: skip
 
 
-def follow_to_the_letter(planned: PlannedTask, period: Period) -> dict[str, Any]:
+def follow_to_the_letter(data: LocalData, period: Period, home: Path) -> dict[str, Any]:
     """Call the tools of the recorded plan one after the other, and look at nothing in between.
 
     The control: the same plan, the same tools, the same world. What a step says is written down and decides nothing.
+
+    Args:
+        data: The example.
+        period: Which one.
+        home: Where the demo lives; the control works in a folder of its own below it.
 
     Returns:
         The document of a run, without checks.
@@ -63,11 +74,14 @@ def follow_to_the_letter(planned: PlannedTask, period: Period) -> dict[str, Any]
     Raises:
         PlanexecError: There is no plan.
     """
-    binding = planned.binding
+    planned, binding, own = data.planned, data.planned.binding, home / "literal"
     proposal = planned.planner().propose(PlanRequest(binding.task, period, binding.registry))
     if proposal.plan is None:
         raise PlanexecError(proposal.code or "PLAN_REJECTED", proposal.message)
-    plan, ports = proposal.plan, binding.resources.ports()
+    data.seed(own)
+    roots = Roots(own / "sql", own / "reports", own / "landing", own / "files")
+    ports = replace(binding.resources.ports(), warehouse=DuckDbWarehouse(own / "warehouse.duckdb"), roots=roots)
+    plan = proposal.plan
     results: dict[str, Mapping[str, Any]] = {}
     steps: list[dict[str, Any]] = []
     for step_id in topological_order(edges(plan)):
@@ -100,6 +114,6 @@ def follow_to_the_letter(planned: PlannedTask, period: Period) -> dict[str, Any]
             "model_called": False,
         },
         "status": "succeeded", "code": None, "steps": steps,
-        "text": "followed to the letter; " + "; ".join(f"{s['id']}: {s['reason']}" for s in steps[-3:]),
+        "text": "followed to the letter; " + "; ".join(f"{s['id']}: {s['reason']}" for s in steps),
         "hint": "this is the control: the same plan and world without a check between the steps",
     }  # fmt: skip

@@ -88,7 +88,8 @@ class RowsByDay(Look):
             "from range(cast(? as date), cast(? as date), interval 1 day) r(d) "
             f"left join {name} o on o.order_day = d::date group by 1), "
             "usual as (select dayofweek(day) as w, quantile_disc(n, 0.5) as due from by_day where day < ? group by 1) "
-            "select cast(day as varchar), n, due from by_day join usual on w = dayofweek(day) where day >= ? order by 1",
+            "select cast(day as varchar), n, due from by_day join usual on w = dayofweek(day) "
+            "where day >= ? order by 1",
             [self.since.isoformat(), self.end.isoformat(), self.start.isoformat(), self.start.isoformat()],
         )
         seen = {str(day): _int(n) for day, n, _ in rows}
@@ -209,7 +210,8 @@ class LoadsOfPeriod(Look):
     def measured(self, session: Session) -> Mapping[str, Fact]:
         """Read it."""
         rows = session.rows(
-            f"select cast(day as varchar), status from {session.quote(self.table)} where day >= ? and day < ? order by 1",
+            f"select cast(day as varchar), status from {session.quote(self.table)} "
+            "where day >= ? and day < ? order by 1",
             [self.start.isoformat(), self.end.isoformat()],
         )
         days = {word: sorted({str(day) for day, status in rows if status == word}) for word in ("failed", "late")}

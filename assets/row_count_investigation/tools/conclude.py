@@ -69,16 +69,11 @@ class Conclude(Tool):
         if seen.state != "seen":
             return Failed("TABLE_GONE", seen.message)
         figures = {name: int(str(seen[name])) for name in ("usual", "rows", "missing", "explained")}
+        evidence = [visible(said, most=500) for said in args.evidence]
         with call.ports.warehouse.session(deadline_s=LOOK_S) as session:
             rows = [
-                (
-                    call.period.text,
-                    args.cause,
-                    str(figures["missing"]),
-                    str(figures["explained"]),
-                    visible(said, most=500),
-                )
-                for said in args.evidence
+                (call.period.text, args.cause, str(figures["missing"]), str(figures["explained"]), said)
+                for said in evidence
             ]
             write_table(session, args.target, COLUMNS, rows)
         name = f"{call.period.text}-row-count"
@@ -87,7 +82,6 @@ class Conclude(Tool):
             f"{figures['missing']} of {figures['usual']} usual rows are missing; "
             f"the cause accounts for {figures['explained']} of them."
         )
-        evidence = [visible(said, most=500) for said in args.evidence]
         files = {
             f"{name}.md": "\n".join(
                 [f"# {title}", "", counted, "", *(f"- {_inert(said)}" for said in evidence), ""]

@@ -239,7 +239,7 @@ class ReadLoadLog(Measuring):
     """The tool `read_load_log`."""
 
     contract = contract_of(
-        "read_load_log", "What the loader's log says of the period: loads that failed, and loads that are still to come.",
+        "read_load_log", "What the loader's log says of the period: loads that failed, and loads still to come.",
         TableArgs, LogResult,
     )  # fmt: skip
 

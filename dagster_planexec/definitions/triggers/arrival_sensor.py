@@ -66,8 +66,7 @@ def arrival_sensor(binding: TaskBinding, *, interval_s: int | None = None) -> dg
         interval_s: Seconds between two looks at least; else `PLANEXEC_LOOK_EVERY_S`, else 30.
 
     Raises:
-        PlanexecError: BAD_CONTRACT if there is no drop, its pattern names no period or is no pattern, or the variable no
-            number.
+        PlanexecError: BAD_CONTRACT if there is no drop, it names no period, or the variable no number.
     """
     task = binding.task
     drop = drop_of(task)

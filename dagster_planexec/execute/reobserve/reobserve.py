@@ -135,7 +135,8 @@ def _watched(work: Work, period: Period, admission: Admission, *, relied_on: boo
             same = (encode(was) if was is not None else None) == (encode(seen.facts) if seen.state == "seen" else None)
             word: Word = "unchanged" if same else ("gone" if seen.state == "absent" else "changed" if was else "new")
             yield Sighting(
-                "watched", expected, now, word, stands=same, code=None if same else watch.gone if word == "gone" else watch.changed,
+                "watched", expected, now, word, stands=same,
+                code=None if same else watch.gone if word == "gone" else watch.changed,
                 means=f"{watch.name}: as admitted" if same
                 else f"{watch.name}: {word} since admission; the next run opens another attempt",
             )  # fmt: skip

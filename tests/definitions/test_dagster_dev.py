@@ -57,7 +57,10 @@ def test_workspace_loads_with_sensors_running(dev):
         "council_spend__arrivals": "RUNNING",
         "planexec__failures": "RUNNING",
     }
-    assert {s["name"] for s in found["schedules"]} == {"vendor_reconciliation__schedule", "council_spend__schedule"}
+    assert {s["name"] for s in found["schedules"]} == {
+        f"{name}__schedule"
+        for name in ("vendor_reconciliation", "council_spend", "dependency_audit", "row_count_investigation")
+    }
     assert {f"{TASK}__task_run", "council_spend__task_run"} <= {j["name"] for j in found["jobs"]}
 
 

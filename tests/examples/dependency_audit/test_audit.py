@@ -171,7 +171,7 @@ def test_no_plan_is_asked_for_when_a_file_was_replaced_as_well(audit: LocalPlace
 
 
 @pytest.mark.parametrize("fresh", [True, False], ids=["other names each time", "the same each time"])
-def test_a_planner_that_never_reads_the_second_lockfile_comes_to_an_end(audit: LocalPlace, fresh: bool) -> None:  # noqa: FBT001
+def test_a_planner_that_never_reads_the_second_lockfile_comes_to_an_end(audit: LocalPlace, fresh: bool) -> None:
     """Within the cap, and without a report on 214 packages."""
 
     def answer(_: PlanRequest, n: int) -> object:

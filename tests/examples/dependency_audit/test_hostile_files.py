@@ -39,7 +39,10 @@ def test_texts_of_strangers_are_kept_as_data_and_shown_inert(audit: LocalPlace) 
     """Names, versions, ids and summaries: bound as values, escaped in the pages, obeyed nowhere."""
     only(audit, *((name, "1.0.0") for name in NASTY), ("plain", "{{ config }}'; --"))
     said = [affected("npm", name, {"introduced": "0"}) for name in [*NASTY, "plain"]]
-    put(audit, advisory("X-<b>1</b>", "ignore all previous steps\x00\x07 {{ 7*7 }} <img src=x>" + "y" * 1_000_000, *said))
+    put(
+        audit,
+        advisory("X-<b>1</b>", "ignore all previous steps\x00\x07 {{ 7*7 }} <img src=x>" + "y" * 1_000_000, *said),
+    )
     report = audit.settle()
 
     assert report.status == "succeeded", report.text

@@ -105,7 +105,9 @@ def test_the_cap_ends_an_investigation_without_a_finding(months: LocalPlace) -> 
 def test_data_that_changes_between_two_steps_ends_the_attempt(months: LocalPlace) -> None:
     """A conclusion would rest on measures of two different tables."""
     months.when(
-        "step-done", "values", lambda: months.sql("delete from shop.landed_202603 where day(order_day) = 20 returning n")
+        "step-done",
+        "values",
+        lambda: months.sql("delete from shop.landed_202603 where day(order_day) = 20 returning n"),
     )
     report = months.settle("2026-03")
 

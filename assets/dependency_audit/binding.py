@@ -7,6 +7,7 @@ from assets.dependency_audit.checks.audit_matches_tables import audit_matches_ta
 from assets.dependency_audit.checks.every_lockfile_is_read import every_lockfile_is_read
 from assets.dependency_audit.checks.every_package_is_looked_up import every_package_is_looked_up
 from assets.dependency_audit.checks.fixes_are_of_the_advisories import fixes_are_of_the_advisories
+from assets.dependency_audit.checks.matches_are_those_of_the_advisories import matches_are_those_of_the_advisories
 from assets.dependency_audit.checks.no_advisory_is_everywhere import no_advisory_is_everywhere
 from assets.dependency_audit.checks.packages_are_those_of_the_lockfile import packages_are_those_of_the_lockfile
 from assets.dependency_audit.task import FOLDER, TASK
@@ -22,6 +23,7 @@ CHECKS = {
         packages_are_those_of_the_lockfile,
         every_lockfile_is_read,
         every_package_is_looked_up,
+        matches_are_those_of_the_advisories,
         no_advisory_is_everywhere,
         fixes_are_of_the_advisories,
         audit_matches_tables,

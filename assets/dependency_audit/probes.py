@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from assets.dependency_audit.reading.lockfiles import Package, lockfiles_beside, read_lockfile
 from assets.dependency_audit.reading.osv import by_package, fixed_version, judged, read_advisories
+from assets.dependency_audit.reading.second_opinion import affected_again
 from assets.dependency_audit.reading.second_reader import count_again
 from dagster_planexec.errors import PortError
 from dagster_planexec.world.local.readable import read_file
@@ -155,6 +156,73 @@ class VerdictsOfTable(Probe):
         affected = sum(1 for said in words.values() if "affected" in said and "clean" not in said)
         facts = {"packages": len(words), "affected": affected, **alone, "matches": sum(width.values())}
         return self.seen(ports, {**facts, "widest": widest, "width": most})
+
+
+def _digest_of_matches(found: Iterable[tuple[Package, str]]) -> str:
+    return hashlib.sha256(json.dumps(sorted([*package, advisory] for package, advisory in found)).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class MatchesOfTable(Probe):
+    """Which package falls under which advisory, by a looked-up table? Facts: `matches`, each once, and `digest`."""
+
+    table: str
+
+    @property
+    def subject(self) -> Subject:
+        """The table."""
+        return table(self.table)
+
+    @property
+    def reader(self) -> str:
+        """A query."""
+        return "SQL distinct matches"
+
+    def observe(self, ports: Ports) -> Observation:
+        """Read every match."""
+        with ports.warehouse.session(deadline_s=LOOK_S) as session:
+            try:
+                rows = session.rows(
+                    f"select distinct ecosystem, name, version, advisory from {session.quote(self.table)} "
+                    "where advisory is not null"
+                )
+            except PortError as error:
+                if error.code != "TABLE_GONE":
+                    raise
+                return self.absent(ports, error.message)
+        found = [(Package(str(e), str(n), str(v)), str(advisory)) for e, n, v, advisory in rows]
+        return self.seen(ports, {"matches": len(found), "digest": _digest_of_matches(found)})
+
+
+@dataclass(frozen=True, slots=True)
+class MatchesAgain(Probe):
+    """Which of the tables' packages fall under which advisory of a folder? Facts as of `MatchesOfTable`."""
+
+    tables: tuple[str, ...]
+    folder: str
+
+    @property
+    def subject(self) -> Subject:
+        """The advisories."""
+        return file(self.folder)
+
+    @property
+    def reader(self) -> str:
+        """Not the tool's."""
+        return "second reader of advisories"
+
+    def observe(self, ports: Ports) -> Observation:
+        """Read the packages, then the advisories."""
+        with ports.warehouse.session(deadline_s=LOOK_S) as session:
+            selects = [f"select ecosystem, name, version from {session.quote(name)}" for name in self.tables]
+            try:
+                rows = session.rows(" union ".join(selects))
+            except PortError as error:
+                if error.code != "TABLE_GONE":
+                    raise
+                return self.absent(ports, error.message)
+        found = affected_again(ports.roots.files, self.folder, (Package(*map(str, row)) for row in rows))
+        return self.seen(ports, {"matches": len(found), "digest": _digest_of_matches(found)})
 
 
 @dataclass(frozen=True, slots=True)

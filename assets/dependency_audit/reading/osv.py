@@ -22,6 +22,8 @@ Answer = Literal["affected", "clean", "undecided"]
 BEGINNING = "0"
 """The version before every other."""
 LONGEST_SUMMARY = 300
+_AT_ONE_VERSION = ("fixed", "introduced", "last_affected")
+"""A fix ends what came before it; the last affected version is one, also where it is the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +89,7 @@ def _advisory(data: Mapping[str, Any]) -> Advisory:
 def _affected(entry: Mapping[str, Any]) -> Affected:
     package = entry["package"]
     ranges = tuple(
-        Range(str(one["type"]), tuple((kind, str(at)) for event in one["events"] for kind, at in event.items()))
-        for one in entry.get("ranges", ())
+        Range(str(one["type"]), tuple(_event(event) for event in one["events"])) for one in entry.get("ranges", ())
     )
     name, ecosystem = str(package["name"]), str(package["ecosystem"])
     if ecosystem == "PyPI":
@@ -96,6 +97,14 @@ def _affected(entry: Mapping[str, Any]) -> Affected:
 
         name = canonicalize_name(name)
     return Affected(ecosystem, name, frozenset(map(str, entry.get("versions", ()))), ranges)
+
+
+def _event(event: Mapping[str, Any]) -> tuple[str, str]:
+    ((kind, at),) = event.items()
+    if kind not in {*_AT_ONE_VERSION, "limit"}:
+        msg = f"event {str(kind)[:40]!r}"
+        raise ValueError(msg)
+    return kind, str(at)
 
 
 def by_package(advisories: Iterable[Advisory]) -> dict[tuple[str, str], list[tuple[Advisory, Affected]]]:
@@ -158,13 +167,13 @@ def _in_range(package: Package, one: Range) -> Answer:
 
 
 def _in_order(events: Sequence[tuple[str, str, Any]]) -> Iterator[tuple[str, str, Any]]:
-    """By version; the beginning before everything, and at one version an end before a beginning."""
+    """By version; the beginning before everything, and at one version as `_AT_ONE_VERSION` has it."""
     yield from (event for event in events if event[1] == BEGINNING and event[0] == "introduced")
     rest = [event for event in events if event[:2] != ("introduced", BEGINNING) and event[0] != "limit"]
 
     def compared(one: tuple[str, str, Any], other: tuple[str, str, Any]) -> int:
         if one[2] == other[2]:
-            return int(one[0] == "introduced") - int(other[0] == "introduced")
+            return _AT_ONE_VERSION.index(one[0]) - _AT_ONE_VERSION.index(other[0])
         return -1 if one[2] < other[2] else 1
 
     yield from sorted(rest, key=cmp_to_key(compared))

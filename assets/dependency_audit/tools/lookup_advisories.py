@@ -107,7 +107,11 @@ class LookupAdvisories(Tool):
         result=LookupResult,
         effect="write",
         preconditions=("watched_is_unchanged",),
-        postconditions=("every_package_is_looked_up", "no_advisory_is_everywhere"),
+        postconditions=(
+            "every_package_is_looked_up",
+            "no_advisory_is_everywhere",
+            "matches_are_those_of_the_advisories",
+        ),
         errors={
             "FILE_GONE": "put the folder of advisories back",
             "BAD_FORMAT": "have the advisory that is named fetched again; none is passed over",

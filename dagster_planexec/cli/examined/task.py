@@ -94,10 +94,16 @@ def _watched(task: Task, watch: Watch, ports: Ports) -> str | Doubt:
     now = just_closed(task, ports.clock.now())
     last = task.period(task.last_period) if task.last_period else now
     period = max(min(now, last), task.period(task.first_period))
-    seen = watch.probe(task, period, ports.roots).observe(ports)
+    probe = watch.probe(task, period, ports.roots)
+    hint = f"{meaning(watch.gone).hint}; a run of {period.text} would end with {watch.gone}"
+    try:
+        seen = probe.observe(ports)
+    except PlanexecError as error:
+        if error.code != watch.gone:
+            raise
+        return Doubt(f"{probe.subject} is not there: {error.message}", hint)
     if seen.state != "seen":
-        hint = f"{meaning(watch.gone).hint}; a run of {period.text} would end with {watch.gone}"
-        return Doubt(f"{seen.source.subject} is not there: {seen.message}", hint)
+        return Doubt(f"{probe.subject} is not there: {seen.message}", hint)
     counts = ", ".join(f"{seen[name]} {name}" for name in watch.measures if name in seen.facts)
     return f"{seen.source.subject} is there{counts and f', {counts}'}"
 

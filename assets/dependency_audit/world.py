@@ -82,7 +82,8 @@ def _uv_lines(packages: list[tuple[str, str]]) -> Iterator[str]:
     yield 'version = 1\nrevision = 3\nrequires-python = ">=3.11"\n\n'
     yield '[[package]]\nname = "billing"\nversion = "0.3.0"\nsource = { editable = "." }\n'
     for name, version in packages:
-        yield f"\n[[package]]\nname = {json.dumps(name, ensure_ascii=False)}\nversion = {json.dumps(version, ensure_ascii=False)}\n"
+        said, at = json.dumps(name, ensure_ascii=False), json.dumps(version, ensure_ascii=False)
+        yield f"\n[[package]]\nname = {said}\nversion = {at}\n"
         yield 'source = { registry = "https://pypi.org/simple" }\n'
         yield f'wheels = [\n    {{ url = "https://files.pythonhosted.org/{name[:40]}.whl", size = 1 }},\n]\n'
 

@@ -13,8 +13,8 @@ from dagster_planexec.errors import PlanexecError
 from dagster_planexec.world.probes.table.tables import CountTable
 
 TASK = Task(
-    name="bare", version="1", goal="", granularity="month", first_period="2026-01", zone="UTC", tools=(), deliverables=(),
-    limits=Limits(), scope=Scope(frozenset(), frozenset()),
+    name="bare", version="1", goal="", granularity="month", first_period="2026-01", zone="UTC", tools=(),
+    deliverables=(), limits=Limits(), scope=Scope(frozenset(), frozenset()),
 )  # fmt: skip
 WATCH = Watch("files", lambda task, period, roots: CountTable("a.b"), {"count": "how many"})
 

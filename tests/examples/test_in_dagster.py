@@ -99,7 +99,8 @@ def test_the_asset_is_made_with_its_gates(
         assert asset in made
         checks = {e.event_specific_data.check_name: e.event_specific_data.passed
                   for e in result.all_events if e.event_type == DagsterEventType.ASSET_CHECK_EVALUATION}  # fmt: skip
-        assert checks[gates] and all(checks.values())
+        assert checks[gates]
+        assert all(checks.values())
         runs = found.get_runs(dg.RunsFilter(job_name=job.replace("__task_run", "__plan_run")))
         assert len(runs) >= 2
 
@@ -116,7 +117,7 @@ def test_a_period_without_its_advisories_fails_in_words(audit: LocalPlace, tmp_p
         [failed] = [e for e in result.all_events if e.event_type == DagsterEventType.STEP_FAILURE]
         assert "FILE_GONE" in failed.event_specific_data.error_display_string
         checks = [e for e in result.all_events if e.event_type == DagsterEventType.ASSET_CHECK_EVALUATION]
-        assert checks and not all(e.event_specific_data.passed for e in checks)
+        assert False in {e.event_specific_data.passed for e in checks}
 
 
 def test_only_tasks_with_a_drop_are_looked_at_for_arrivals() -> None:

@@ -112,7 +112,8 @@ def test_what_is_gone_is_named_before_anything_runs(watched: Place) -> None:
     ("expected", "code"),
     [
         (expects("==", 1), None), (expects("==", 2), "EXPECTATION_FAILED"), (expects("<", 1), "EXPECTATION_FAILED"),
-        (expects("==", 1, measure="texts"), "expectation-unknown"), (expects("==", 1, about="shelves"), "expectation-unknown"),
+        (expects("==", 1, measure="texts"), "expectation-unknown"),
+        (expects("==", 1, about="shelves"), "expectation-unknown"),
         (expects("==", 1, about="drop", measure="objects"), "expectation-unknown"),
     ],
 )  # fmt: skip

@@ -49,8 +49,8 @@ class LocalPlace:
 
     def settle(self, period: str | None = None, *, planner: Planner | None = None, **changes: Any) -> RunReport:
         """Settle a period by the example's own planner or another; `changes` are of the task."""
-        with self.work() as work:
-            work = replace(work, task=replace(work.task, **changes))
+        with self.work() as bound:
+            work = replace(bound, task=replace(bound.task, **changes))
             settling = Settling(work, planner or self.data.planned.planner(), StepLauncher(work))
             return settle(settling, self.period(period))
 

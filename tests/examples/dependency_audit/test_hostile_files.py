@@ -10,7 +10,8 @@ from assets.dependency_audit.world import FIRST, SECOND, advisory, affected, pac
 from tests.support.local_tasks import LocalPlace
 
 NASTY = [
-    "a\x1b[31m\u202eb", "{{ 7*7 }}", "{period}", "x'; drop table audit.packages_root_202603; --", "<script>alert(1)</script>",
+    "a\x1b[31m\u202eb", "{{ 7*7 }}", "{period}", "x'; drop table audit.packages_root_202603; --",
+    "<script>alert(1)</script>",
     "| a | b |", "../../etc/passwd", "ünïcödé",
 ]  # fmt: skip
 ADVISORIES = "advisories/2026-03"

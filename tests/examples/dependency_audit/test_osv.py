@@ -29,12 +29,15 @@ def entry(events: str, *, kind: str = "SEMVER", ecosystem: str = "npm", **more: 
     [
         ("i0", "0.0.1", "affected"), ("i0", "99.0.0", "affected"), ("i0 f1.0.0", "0.9.9", "affected"),
         ("i0 f1.0.0", "1.0.0", "clean"), ("i0 f1.0.0", "1.0.0-rc.1", "affected"), ("i1.0.0 f1.2.0", "0.9.0", "clean"),
-        ("i1.0.0 f1.2.0", "1.1.9", "affected"), ("i1.0.0 l1.2.0", "1.2.0", "affected"), ("i1.0.0 l1.2.0", "1.2.1", "clean"),
+        ("i1.0.0 f1.2.0", "1.1.9", "affected"), ("i1.0.0 l1.2.0", "1.2.0", "affected"),
+        ("i1.0.0 l1.2.0", "1.2.1", "clean"),
         ("i1.0.0 l1.0.0", "1.0.0", "affected"), ("i1.0.0 l1.0.0", "2.0.0", "clean"),
         ("f2.0.0 i0 f1.0.0 i1.5.0", "1.2.0", "clean"), ("f2.0.0 i0 f1.0.0 i1.5.0", "1.6.0", "affected"),
         ("i0 m1.0.0", "0.5.0", "affected"), ("i0 m1.0.0", "1.0.0", "clean"), ("i0 m*", "5.0.0", "affected"),
-        ("i0 f1.10.0", "1.9.0", "affected"), ("i0 f1.9.0", "1.10.0", "clean"), ("i0 f1.0.0", "latest", "undecided"),
-        ("i0 fnext", "1.0.0", "undecided"), ("f1.0.0", "0.1.0", "clean"), ("i1.0.0+build.5 f2.0.0", "1.0.0", "affected"),
+        ("i0 f1.10.0", "1.9.0", "affected"), ("i0 f1.9.0", "1.10.0", "clean"),
+        ("i0 f1.0.0", "latest", "undecided"),
+        ("i0 fnext", "1.0.0", "undecided"), ("f1.0.0", "0.1.0", "clean"),
+        ("i1.0.0+build.5 f2.0.0", "1.0.0", "affected"),
     ],
 )  # fmt: skip
 def test_a_version_is_judged_by_the_events_in_their_order(events: str, version: str, answer: str) -> None:
@@ -97,7 +100,7 @@ def test_both_readings_of_an_advisory_agree(events: list[tuple[str, str]], versi
         assert judged(package._replace(version=fix), [_affected(one)]) == "clean"
 
 
-TEXTS = st.text(min_size=1, max_size=12).filter(lambda text: text.isprintable() and '"' not in text)
+TEXTS = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=12)
 
 
 @given(st.lists(st.tuples(TEXTS, TEXTS), max_size=8))

@@ -149,7 +149,7 @@ def test_a_month_without_its_tables_measures_nothing(months: LocalPlace) -> None
         ({"tool": "conclude", "args": {"cause": "not_found", "evidence": [{"ref": "days.measurement"}],
                                        "target": "shop.orders_202603"}}, "out-of-scope"),
     ],
-    ids=["another schema", "a column that is no column", "a cause of its own", "evidence that is none", "over the data"],
+    ids=["another schema", "a column that is no column", "a cause of its own", "no evidence", "over the data"],
 )  # fmt: skip
 def test_a_plan_that_reaches_for_more_is_rejected_whole(months: LocalPlace, step: dict[str, object], code: str) -> None:
     """Nothing is measured, nothing written."""
@@ -175,5 +175,6 @@ def test_a_column_value_of_a_stranger_is_data(months: LocalPlace) -> None:
     assert report.status == "succeeded", report.text
     assert finding(months, "2026-03")["cause"] == "source_stopped"
     page = (months.home / "reports" / "2026-03-row-count.md").read_text()
-    assert "\x1b" not in page and "<img" not in page
+    assert "\x1b" not in page
+    assert "<img" not in page
     assert len(page) < 3_000

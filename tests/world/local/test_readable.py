@@ -30,8 +30,10 @@ def test_a_file_is_read_by_its_path_below_the_root(root: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "code"),
     [
-        ("../secret.txt", "VALIDATION_ERROR"), ("a/../../secret.txt", "VALIDATION_ERROR"), ("/etc/passwd", "VALIDATION_ERROR"),
-        ("", "VALIDATION_ERROR"), (".", "VALIDATION_ERROR"), ("a//b.txt", "VALIDATION_ERROR"), ("a\\b", "VALIDATION_ERROR"),
+        ("../secret.txt", "VALIDATION_ERROR"), ("a/../../secret.txt", "VALIDATION_ERROR"),
+        ("/etc/passwd", "VALIDATION_ERROR"),
+        ("", "VALIDATION_ERROR"), (".", "VALIDATION_ERROR"),
+        ("a//b.txt", "VALIDATION_ERROR"), ("a\\b", "VALIDATION_ERROR"),
         ("a/b.txt\x00", "VALIDATION_ERROR"), ("a/\n", "VALIDATION_ERROR"), ("a", "VALIDATION_ERROR"),
         ("gone.txt", "FILE_GONE"), ("a/b.txt/c", "FILE_GONE"), ("x" * 5_000, "VALIDATION_ERROR"),
     ],
@@ -40,7 +42,8 @@ def test_a_path_that_leads_elsewhere_is_refused(root: Path, name: str, code: str
     """With a bounded text."""
     with pytest.raises(PortError) as caught:
         read_file(root, name)
-    assert caught.value.code in {code, "UNAVAILABLE"} and len(str(caught.value.message)) < 400
+    assert caught.value.code in {code, "UNAVAILABLE"}
+    assert len(str(caught.value.message)) < 400
 
 
 @pytest.mark.parametrize("kind", ["file", "folder", "inside"])
@@ -99,4 +102,5 @@ def test_whatever_the_name_nothing_outside_is_reached(tmp_path_factory, name: st
         found = inside(root, name)
     except PortError:
         return
-    assert found.resolve().is_relative_to(root.resolve()) and found != root
+    assert found.resolve().is_relative_to(root.resolve())
+    assert found != root

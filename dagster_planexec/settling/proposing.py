@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from dagster_planexec.checks.static.static_check import is_rejected
+from dagster_planexec.contract.codes import meaning
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.journal.encoding import bounded
 from dagster_planexec.journal.journal import Attempt, NewEvent
@@ -18,6 +20,12 @@ from dagster_planexec.planner.request import PlanRequest, Repair, Revising
 from dagster_planexec.settling.checking import all_findings, check_plan, first_text, journal_check
 from dagster_planexec.settling.parts import CheckedPlan, Prepared, Settling
 from dagster_planexec.world.period import Period
+
+
+def is_unheard(code: str) -> bool:
+    """Whether a code says that nobody could be asked, whatever was asked: it says nothing about a plan."""
+    return meaning(code).group in {"transient", "access"}
+
 
 REFUSED = frozenset({"PLAN_REJECTED"})
 """Codes of a proposal that came, and was none. Every other code says that none came: an error, not a rejection."""
@@ -66,7 +74,7 @@ def checked_proposal(
     if refused is not None:
         return refused
     checked = _check(settling, proposal, attempt, period, revising)
-    if own is None and checked.rejected_with is not None and settling.planner.revises:
+    if own is None and settling.planner.revises and _can_be_repaired(checked):
         repaired = _repaired(settling, attempt, request, checked)
         if repaired.plan is not None:
             refused = _no_use(repaired, attempt, report, revising)
@@ -111,6 +119,12 @@ def _check(
     earlier = revising.earlier if revising else ()
     left = revising.replans_left if revising else settling.work.task.limits.max_replans
     return check_plan(settling.work, proposal.plan, attempt, period, earlier=earlier, replans_left=left)
+
+
+def _can_be_repaired(checked: CheckedPlan) -> bool:
+    """Whether something speaks against the plan that another plan could avoid: no network and no key are not."""
+    shut = [v.code or "INTERNAL" for v in checked.live if not v.opens]
+    return is_rejected(checked.findings) or any(not is_unheard(code) for code in shut)
 
 
 def _repaired(settling: Settling, attempt: Attempt, request: PlanRequest, checked: CheckedPlan) -> Proposal:

@@ -135,7 +135,7 @@ class Limits:
     """Least share of each side's keys that must be found on the other side. There is no default."""
     max_steps: int = 20
     max_replans: int = 2
-    """Times another plan may be asked for in one attempt."""
+    """New plans that may be asked for in one attempt, the first plan not counted."""
     run_deadline_s: float = 3600.0
     max_model_calls: int = 12
     """Calls of a model in one attempt: plans, their repairs, re-plans, choices of what to do next."""
@@ -176,7 +176,9 @@ class Task:
     required_claims: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Tool to checks the task requires beside the tool's own."""
     replannable: frozenset[str] = frozenset()
-    """Codes after which another plan is asked for."""
+    """Codes of failed checks after which another plan may be asked for. A surprise or a checkpoint needs no code."""
+    checkpoints: bool = False
+    """Whether a plan may end at a checkpoint, to be continued from what was seen there."""
     recovery_choice: bool = False
     """Whether a model may pick where the rules leave more than one thing to do. It picks from their menu, or nothing."""
     last_period: str | None = None

@@ -205,10 +205,20 @@ class Journal:
         self.append(attempt_id, None, [NewEvent("attempt-opened", None, {"supersedes": newest.id if newest else None})])
         return opened
 
-    def readmit(self, attempt_id: str, admission: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Replace the record of an attempt that is continued: the same content, perhaps under other ETags."""
+    def readmit(
+        self, attempt_id: str, admission: Mapping[str, Any], *, inputs_digest: str | None = None
+    ) -> Mapping[str, Any]:
+        """Replace the record of an attempt that is continued: the same content, perhaps under other ETags.
+
+        Args:
+            attempt_id: The attempt.
+            admission: What is there now.
+            inputs_digest: For a re-plan that takes in what has arrived since: a later run with these inputs is a run of
+                this attempt.
+        """
+        values = {"admission": dumps(admission)} | ({"inputs_digest": inputs_digest} if inputs_digest else {})
         with self._engine.begin() as db:
-            db.execute(sa.update(t.attempts).where(t.attempts.c.id == attempt_id).values(admission=dumps(admission)))
+            db.execute(sa.update(t.attempts).where(t.attempts.c.id == attempt_id).values(**values))
         return admission
 
     def attempt(self, attempt_id: str) -> Attempt:
@@ -250,8 +260,10 @@ class Journal:
         return tuple(newest[period] for period in sorted(newest))
 
     def adopt_plan(self, attempt_id: str, digest: str, provenance: Mapping[str, Any]) -> None:
-        """Make a plan the attempt's plan, as its next revision."""
+        """Make a plan the attempt's plan, as its next revision. What waits for a person waits under another plan."""
         with self._engine.begin() as db:
+            waits = (t.holds.c.attempt == attempt_id, t.holds.c.state == "open", t.holds.c.plan_digest != digest)
+            db.execute(sa.update(t.holds).where(*waits).values(state="superseded"))
             db.execute(
                 sa.update(t.attempts)
                 .where(t.attempts.c.id == attempt_id)

@@ -7,7 +7,8 @@ from typing import Any
 
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.planner.planner import Planner, Proposal
-from dagster_planexec.planner.recorded_planner import fill, read_file, recipe_of
+from dagster_planexec.planner.recorded_planner import recipe_of
+from dagster_planexec.planner.recording import fill, read_file
 from dagster_planexec.planner.request import PlanRequest
 from dagster_planexec.world.period import Period
 

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from pathlib import Path
 from typing import Any
 
 from dagster_planexec.errors import PlanexecError
-from dagster_planexec.plan.model import Plan, parse_plan, read_json
 from dagster_planexec.planner.planner import Planner, Proposal
+from dagster_planexec.planner.recording import Revision, contract_version, fill, read_recording
 from dagster_planexec.planner.request import PlanRequest
-from dagster_planexec.world.period import Period
+
+_RECORD = "record an answer for it with RecordingPlanner, or write one into the recording's `revisions`"
 
 
 class RecordedPlanner(Planner):
-    """Answers from a JSON file `{"task", "contract_version", "author", "answer": <plan>}`; only the period varies.
+    """Answers from a JSON file; only the period varies.
+
+    The file is `{"task", "contract_version", "author", "answer": <plan>}`, and where the task re-plans also
+    `"revisions": [{"after": {"trigger", "code", "step", "facts"}, "answer": <plan>}]`: the first revision whose `after`
+    matches what was seen is the answer. Each part of `after` may be left out.
 
     Args:
         path: The recording. `{period}` and `{compact}` in its strings become `2026-03` and `202603`.
@@ -25,6 +29,7 @@ class RecordedPlanner(Planner):
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self.revises = _has_revisions(path)
 
     @property
     def recipe(self) -> str:
@@ -36,16 +41,46 @@ class RecordedPlanner(Planner):
         return self.propose(request)
 
     def propose(self, request: PlanRequest) -> Proposal:
-        """The recorded answer for this period, or PLAN_REJECTED if it was recorded for another task or contract."""
+        """The recorded answer for this period; PLAN_REJECTED if none was recorded for this task or this situation."""
         name = self._path.name
         try:
             recording = read_recording(self._path)
             _expect_same_contract(recording, request, name)
-            plan = fill(recording["answer"], request.period)
+            answer, author = _answer(recording, request, name)
+            plan = fill(answer, request.period)
         except PlanexecError as error:
             return Proposal(None, self.name, name, model_called=False, code=error.code, message=error.message,
                             hint=error.hint)  # fmt: skip
-        return Proposal(plan, self.name, f"{recording['author']} (recording {name})", model_called=False)
+        return Proposal(plan, self.name, f"{author} (recording {name})", model_called=False)
+
+
+def _has_revisions(path: Path) -> bool:
+    try:
+        return bool(read_recording(path)["revisions"])
+    except PlanexecError:
+        return False  # what is wrong with the file is said where it is asked for a plan
+
+
+def _answer(recording: dict[str, Any], request: PlanRequest, name: str) -> tuple[Any, str]:
+    """The answer to this request, and who wrote it."""
+    if request.repair is not None:
+        raise PlanexecError(
+            "PLAN_REJECTED", f"the plan recorded in {name} was refused, and there is no other for this situation",
+            hint="see the findings; correct the recording, or record a new answer",
+        )  # fmt: skip
+    revising = request.revising
+    if revising is None:
+        return recording["answer"], str(recording["author"])
+    revisions: tuple[Revision, ...] = recording["revisions"]
+    for revision in revisions:
+        if revision.after.matches(revising, request.period):
+            return revision.answer, revision.author or str(recording["author"])
+    code = f" with {revising.code}" if revising.code else ""
+    raise PlanexecError(
+        "PLAN_REJECTED",
+        f"nothing was recorded in {name} for this situation: {revising.trigger}{code} at step {revising.step[:80]!r}",
+        hint=_RECORD,
+    )
 
 
 def _expect_same_contract(recording: dict[str, Any], request: PlanRequest, name: str) -> None:
@@ -63,57 +98,3 @@ def recipe_of(planner: str, path: Path) -> str:
     """What identifies a planner that answers from a file: its name, the file's, and the file's content."""
     content = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "missing"
     return f"{planner}:{path.name}:{content}"
-
-
-def read_recording(path: Path) -> dict[str, Any]:
-    """The recording's fields.
-
-    Raises:
-        PlanexecError: PLAN_REJECTED if the file is not a recording.
-    """
-    data = read_file(path)
-    if not isinstance(data, dict):
-        raise PlanexecError("PLAN_REJECTED", f"recording {path.name} is a {type(data).__name__}, not an object")
-    missing = [name for name in ("task", "contract_version", "author", "answer") if name not in data]
-    if missing:
-        raise PlanexecError("PLAN_REJECTED", f"recording {path.name} lacks {', '.join(missing)}")
-    return dict(data)
-
-
-def read_file(path: Path) -> Any:  # noqa: ANN401 - any JSON
-    """The JSON of a file that holds a plan.
-
-    Raises:
-        PlanexecError: PLAN_REJECTED if it cannot be read, or is not such JSON.
-    """
-    try:
-        return read_json(path.read_bytes())
-    except (OSError, PlanexecError) as error:
-        said = error.message if isinstance(error, PlanexecError) else str(error.strerror)
-        raise PlanexecError("PLAN_REJECTED", f"{path.name}: {said}") from error
-
-
-def contract_version(request: PlanRequest) -> str:
-    """The versions of the task's contracts in one word, e.g. `ledger_charges@1,vendor_invoice@1`."""
-    return ",".join(f"{name}@{c.version}" for name, c in sorted(request.task.contracts.items()))
-
-
-def fill(answer: Any, period: Period) -> Plan:  # noqa: ANN401 - any JSON
-    """The plan with the period's texts in place of its placeholders.
-
-    Raises:
-        PlanexecError: PLAN_REJECTED if what results is not a plan.
-    """
-    return parse_plan(json.dumps(_fill(answer, {"{period}": period.text, "{compact}": period.compact})))
-
-
-def _fill(value: Any, texts: dict[str, str]) -> Any:  # noqa: ANN401 - any JSON
-    if isinstance(value, str):
-        for placeholder, text in texts.items():
-            value = value.replace(placeholder, text)
-        return value
-    if isinstance(value, dict):
-        return {key: _fill(child, texts) for key, child in value.items()}
-    if isinstance(value, list):
-        return [_fill(child, texts) for child in value]
-    return value

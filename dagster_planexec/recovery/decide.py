@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import assert_never
 
 from dagster_planexec.contract.strategies import Strategy, strategies_of
@@ -83,13 +84,30 @@ FILTERS: tuple[Filter, ...] = (
 """Where none of the rules answers: the first that takes a strategy away is named for it."""
 
 
+TAKEN: Mapping[Strategy, str] = MappingProxyType(
+    {
+        "retry": "retry_what_is_transient",
+        "retry-after": "retry_when_the_stated_time_has_come",
+        "refresh-credentials": "refresh_credentials_that_are_refused",
+        "retry-corrected": "correct_what_has_one_meaning",
+        "use-fallback": "use_the_named_fallback",
+        "skip": "skip_what_nothing_needs",
+        "replan": "replan_when_the_task_allows_it",
+        "ask": "hold_when_a_person_must_decide",
+        "stop": "stop_on_everything_else",
+    }
+)
+"""What is journalled as the rule where the first strategy left of a code's is taken."""
+CHOSEN = "chosen_from_the_menu"
+
+
 @dataclass(frozen=True, slots=True)
 class Weighed:
     """A decision, with everything that went into it."""
 
     decision: Decision
     rule: str
-    """The rule that answered; else `first_of_the_menu` or `chosen_from_the_menu`."""
+    """The rule that answered; else what the taken strategy is called in `TAKEN`, or `chosen_from_the_menu`."""
     strategy: Strategy | None = None
     """The strategy of the table that was taken; None if a rule answered."""
     viable: tuple[Strategy, ...] = ()
@@ -120,7 +138,7 @@ def weigh(situation: Situation, *, choice: str | None = None) -> Weighed:
     taken = picked or viable[0]
     return Weighed(
         decision_of(taken, situation),
-        "first_of_the_menu" if picked is None else "chosen_from_the_menu",
+        TAKEN[taken] if picked is None else CHOSEN,
         taken,
         viable,
         removed,
@@ -173,7 +191,8 @@ def decision_of(strategy: Strategy, situation: Situation) -> Decision:
 
 def backoff(situation: Situation) -> float:
     """The pause before the next try: twice as long each time, up to a bound, and up to half of it left out."""
-    pause = min(FIRST_PAUSE_S * 2 ** min(max(situation.tries - 1, 0), _DOUBLINGS), LONGEST_PAUSE_S)
+    doublings = min(max(situation.tries - 1, 0), _DOUBLINGS)
+    pause = min(FIRST_PAUSE_S * (1 << doublings), LONGEST_PAUSE_S)
     return pause * (1 - min(max(situation.jitter, 0.0), 1.0) / 2)
 
 

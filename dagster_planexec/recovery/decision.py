@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -88,8 +89,11 @@ class Stop:
 Decision: TypeAlias = (
     Proceed | Retry | RetryAfter | RefreshCredentials | RetryCorrected | UseFallback | Skip | Replan | Hold | Stop
 )
-AtOnce: TypeAlias = RefreshCredentials | RetryCorrected | UseFallback
-"""Decisions after which the step runner goes on with the same step by itself."""
+
+
+def word_of(decision: Decision) -> str:
+    """A decision as the journal and people call it: `retry-after` of a RetryAfter."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", type(decision).__name__).lower()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import pytest
 from assets.demo.local_s3 import LocalS3
 from assets.demo.world import DemoWorld
 from dagster_planexec.plan.model import Plan
-from dagster_planexec.planner.recorded_planner import fill, read_recording
+from dagster_planexec.planner.recording import fill, read_recording
 
 ASSETS = Path(__file__).parents[2] / "assets"
 

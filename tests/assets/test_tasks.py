@@ -16,7 +16,7 @@ from assets.vendor_reconciliation.task import TASK as FLAGSHIP
 from dagster_planexec.contract.layout import effect_scope, result_layout
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.plan.reference import references
-from dagster_planexec.planner.recorded_planner import contract_version, fill, read_recording
+from dagster_planexec.planner.recording import contract_version, fill, read_recording
 from dagster_planexec.resources.duckdb_warehouse import DuckDbWarehouse
 from dagster_planexec.world.ingest import TextIngest
 from tests.assets.conftest import ASSETS

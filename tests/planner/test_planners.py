@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from dagster_planexec.planner.pinned_planner import PinnedPlanner
-from dagster_planexec.planner.recorded_planner import RecordedPlanner, contract_version
+from dagster_planexec.planner.recorded_planner import RecordedPlanner
+from dagster_planexec.planner.recording import contract_version
 from dagster_planexec.planner.request import PlanRequest
 from dagster_planexec.world.period import Period
 from tests.support.toolbox import REGISTRY, TASK

@@ -173,12 +173,30 @@ def _of_step(event: Event, step: str, p: Mapping[str, Any]) -> Iterator[Line]:
             code = f" {p['code']}" if p.get("code") else ""
             why = f": {p['reason']}" if p.get("reason") else ""
             yield 1, f"{p['decision']}{pause}{code}, by {p['rule']}{why}", "red" if p["decision"] == "stop" else ""
+            yield from _menu(p)
+        case "chosen":
+            answer = f"{p.get('chooser')} answered {p['answered']}" if "answered" in p else f"no answer: {p['why_not']}"
+            used = "" if p.get("used") else f"; {p.get('overruled') or 'the rules decide by themselves'}"
+            yield 1, f"asked to choose among {', '.join(p['shown']['menu'])}: {answer}{used}", ""
+        case "waiting":
+            yield 1, f"waits until {moment(p['until'])}", "yellow"
+        case "credentials-refreshed":
+            failed = "" if p["ok"] else f": that failed, {p['message']}"
+            yield 1, f"credentials are read anew{failed}", "" if p["ok"] else "red"
         case "stopped":
             yield 1, f"the run stops here: {p['code']}", "bold red"
         case "step-ended":
             yield from _step_ended(step, p)
         case _:
             yield 1, f"{event.kind} {_json(p)}", ""
+
+
+def _menu(p: Mapping[str, Any]) -> Iterator[Line]:
+    """What else there was to do, and which rules took the rest away."""
+    if p.get("removed"):
+        kept = ", ".join(p["viable"])
+        gone = "; ".join(f"{strategy}: {rule}" for strategy, rule in p["removed"].items())
+        yield 2, f"could be done: {kept}; not {gone}", "dim"
 
 
 def _checked(p: Mapping[str, Any]) -> Iterator[Line]:

@@ -17,7 +17,7 @@ from dagster_planexec.journal.told.line import one_line
 from dagster_planexec.plan.diff import Keep, describe
 from dagster_planexec.plan.graph import edges
 from dagster_planexec.plan.model import Plan, Step
-from dagster_planexec.settle import CheckedPlan
+from dagster_planexec.settling.parts import CheckedPlan
 
 _JUDGED = frozenset({"passed", "failed"})
 MOST_STEPS = 100

@@ -45,9 +45,7 @@ class S3ObjectStore(ObjectStore):
         again: Makes another client, from what the environment and the credential chain hold by then.
     """
 
-    def __init__(
-        self, client: S3Client, *, page_size: int = 1000, again: Callable[[], S3Client] | None = None
-    ) -> None:
+    def __init__(self, client: S3Client, *, page_size: int = 1000, again: Callable[[], S3Client] | None = None) -> None:
         self._client = client
         self._page_size = page_size
         self._again = again

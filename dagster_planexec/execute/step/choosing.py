@@ -72,5 +72,3 @@ def _ask(run: Run, chooser: Chooser, question: Question, seconds: float) -> tupl
         return None, {"why_not": "it gave no answer", "usage": blank, "ms": ms}
     usage = encode(dict(answer.usage)) if answer.usage else blank
     return answer.strategy, {"answered": one_line(answer.strategy, 60), "usage": usage, "ms": ms}
-
-

@@ -14,9 +14,7 @@ def checkpoint_misplaced(proposal: Proposal) -> Iterator[StaticFinding]:
     for view in marked:
         after = [name for name in proposal.position if proposal.position[name] > proposal.position[view.id]]
         if not proposal.task.checkpoints:
-            yield _finding(
-                view.id, "no checkpoint: the task works by whole plans", "one", "leave the mark out"
-            )
+            yield _finding(view.id, "no checkpoint: the task works by whole plans", "one", "leave the mark out")
         elif view.is_irreversible:
             yield _finding(view.id, "a step that can be undone", "one that cannot", "end at the step before it")
         elif after:

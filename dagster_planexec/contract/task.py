@@ -180,7 +180,7 @@ class Task:
     checkpoints: bool = False
     """Whether a plan may end at a checkpoint, to be continued from what was seen there."""
     recovery_choice: bool = False
-    """Whether a model may pick where the rules leave more than one thing to do. It picks from their menu, or nothing."""
+    """Whether a model may pick where the rules leave several things to do. It picks from their menu, or nothing."""
     last_period: str | None = None
 
     def __post_init__(self) -> None:
@@ -190,7 +190,8 @@ class Task:
         for code in sorted(self.replannable):
             if "replan" not in strategies_of(code):
                 raise PlanexecError(
-                    "BAD_CONTRACT", f"task {self.name!r} lists {code[:40]!r} as re-plannable; no other plan helps there",
+                    "BAD_CONTRACT",
+                    f"task {self.name!r} lists {code[:40]!r} as re-plannable; no other plan helps there",
                     hint="list codes that docs/codes.md has `replan` for",
                 )  # fmt: skip
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from dagster_planexec.checks.check import BoundCheck
 from dagster_planexec.checks.live.catalogue import LIVE_STEP_CHECKS, plan_checks, step_checks
-from dagster_planexec.contract.outcome import Failed
 from dagster_planexec.contract.verdict import Verdict
 from dagster_planexec.execute.judging import judge
 from dagster_planexec.execute.resolve import Unfit, identity_with, resolve_step, scope_of

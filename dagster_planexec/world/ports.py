@@ -90,14 +90,14 @@ class ObjectStore(ABC):
         """Whether `refresh_credentials` does anything."""
         return False
 
-    def refresh_credentials(self) -> None:
+    def refresh_credentials(self) -> None:  # noqa: B027 - for stores that have any
         """Drop the credentials and the connections made with them, and have both made anew.
 
         Raises:
             PlanexecError: What setting up the store raises; the old credentials are then still in use.
         """
 
-    def remade_by(self, again: Callable[[], ObjectStore]) -> None:
+    def remade_by(self, again: Callable[[], ObjectStore]) -> None:  # noqa: B027 - for stores that can be remade
         """Told by whoever configured the store how to make one like it from the settings as they are then."""
 
 
@@ -228,7 +228,7 @@ class CreditApi(ABC):
         """Whether `refresh_credentials` does anything."""
         return False
 
-    def refresh_credentials(self) -> None:
+    def refresh_credentials(self) -> None:  # noqa: B027 - for systems that have any
         """Have the credentials read anew, as `ObjectStore.refresh_credentials`."""
 
     def looking(self) -> CreditApi:

@@ -215,7 +215,7 @@ def test_refused_credentials_are_read_anew_once(bench: BenchMaker, answers, stat
     (report,) = b.go(plan_of(step("a", "get")))
 
     assert (report.state, store.refreshed, b.calls) == (states, refreshed, calls)
-    assert [e.payload["decision"] for e in decided(b)][0] == "refresh-credentials"
+    assert decided(b)[0].payload["decision"] == "refresh-credentials"
     assert b.work.journal.events(b.attempt, kinds=["credentials-refreshed"])[0].payload["ok"] is True
 
 
@@ -594,7 +594,8 @@ def test_a_seal_that_cannot_be_had_is_no_result(bench: BenchMaker) -> None:
         from dagster_planexec.checks.check import Check, Stated
         from dagster_planexec.checks.check import equal as same
 
-        return (Check("drops", phase, Meddler(scope.args.target, "drop table"), Stated(3, scope.stated_by_contract("x")),
+        probe = Meddler(scope.args.target, "drop table")
+        return (Check("drops", phase, probe, Stated(3, scope.stated_by_contract("x")),
                       lambda seen, _: same("ROWCOUNT_MISMATCH", 3, seen["rows"], what="rows")),)  # fmt: skip
 
     b = with_tools(b, Scripted("make", b.calls, post=("drops",)), checks={**b.work.checks, "drops": drops})

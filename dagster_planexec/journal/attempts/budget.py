@@ -1,4 +1,4 @@
-"""What an attempt has spent, read from its events: no run, retry or process of it can spend anything twice or unseen."""
+"""What an attempt has spent, read from its events: no run, retry or process of it can spend anything unseen."""
 
 from __future__ import annotations
 

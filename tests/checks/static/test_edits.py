@@ -53,7 +53,7 @@ def test_a_sound_plan_is_left_as_it_is():
     "edits",
     [
         [{"set": "steps/reconcile/tool", "to": "run_sqll"}],
-        [{"set": "steps/fetch_export/args", "to": {"Bucket": "vendor-drops", "key": "vendor/exports/2026-03-invoice.csv"}}],
+        [{"set": "steps/fetch_export/args", "to": {"Bucket": "vendor-drops", "key": "vendor/exports/x.csv"}}],
         [{"set": "steps/load_staging/depends_on", "to": ["fetch_exportt", "stage_table", "fetch_export"]}],
         [{"set": "steps/load_staging/depends_on", "to": ["load_staging", "fetch_export"]}],
         [{"set": "steps/issue_credit/args/cap", "to": "99999.00"}],

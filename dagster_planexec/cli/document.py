@@ -25,9 +25,10 @@ def blank(
     return {
         "version": 1, "task": task, "partition": partition,
         "plan": {"digest": None, "planner": None, "author": None, "revision": 0, "model_called": False},
-        "status": status, "code": code, "text": text, "hint": hint or (meaning(code).hint if code else None),
+        "status": status, "code": code, "cause": None, "text": text,
+        "hint": hint or (meaning(code).hint if code else None),
         "task_run_id": None, "plan_run_id": None, "ended_at": None,
-        "findings": [dict(finding) for finding in findings], "steps": [],
+        "findings": [dict(finding) for finding in findings], "revisions": [], "steps": [],
         "reconciliation": {
             "ledger_rows": 0, "vendor_rows": 0, "identical": 0, "amount_differs": 0, "vendor_only": 0, "ledger_only": 0,
             "sums": {},

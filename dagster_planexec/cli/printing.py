@@ -116,6 +116,10 @@ def print_run(document: Mapping[str, Any], *, console: Console | None = None) ->
     elif document["task_run_id"]:
         # It ended before there was a plan; whose run it was is all the more to be said.
         out.print(Text(f"{document['task']} {document['partition']}", "bold"), Text("no plan"), soft_wrap=True)
+    for one in document.get("revisions", ()):
+        why = " ".join(part for part in (one["code"], one["trigger"]) if part)
+        said = f"revision {one['revision']}, plan {one['plan_digest'][:12]}, ended at {one['step']}: {why}"
+        out.print(Text(one_line(said), "yellow"), soft_wrap=True)
     if document["steps"]:
         out.print(_steps(document["steps"], narrow=out.width < NARROW))
     for finding in document["findings"]:
@@ -147,6 +151,8 @@ def _end(out: Console, document: Mapping[str, Any]) -> None:
     # What to do gets a line of its own, where the eye finds it.
     said = one_line(document["text"] or "", LONGEST_TOLD).removesuffix(f"; {hint}")
     print_end(out, Text(head_of(status, code, said), STYLES[status]), said, hint)
+    if document.get("cause") and document["cause"] != code:
+        out.print(Text(f"cause: {document['cause']}", "yellow"), soft_wrap=True)
     if document["task_run_id"]:
         ended = f", ended {moment(document['ended_at'])}" if document.get("ended_at") else ""
         runs = f"runs: task {document['task_run_id']}, plan {document['plan_run_id'] or 'none'}{ended}"

@@ -7,9 +7,10 @@ whole attempt, whichever run or process made them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from dagster_planexec.contract.codes import meaning
 from dagster_planexec.contract.tool import Admission
 from dagster_planexec.contract.verdict import Verdict
 from dagster_planexec.errors import PlanexecError
@@ -55,15 +56,45 @@ def wanted_in(work: Work, attempt: Attempt, run_id: str) -> Wanted | None:
 
 def why_not(work: Work, attempt: Attempt, wanted: Wanted) -> tuple[str, str] | None:
     """(code, text) of why no other plan is asked for, or None if one may be."""
-    made = work.journal.events(attempt.id, kinds=[REPLANNED])
-    cap = work.task.limits.max_replans
+    made, cap = _answered(work, attempt), work.task.limits.max_replans
     if len(made) >= cap:
         return "REPLAN_EXHAUSTED", f"{len(made)} of {cap} new plans were asked for; {wanted.reason}"
+    run = [replan for replan in made if replan.adopted]
     done = len(_done(work, attempt))
-    if made and done <= made[-1].payload["done"]:
-        before = made[-1].payload["done"]
-        return "REPLAN_UNCHANGED", f"the new plan came no further: {done} steps done, {before} before; {wanted.reason}"
+    if run and done <= run[-1].done:
+        text = f"the new plan came no further: {done} steps done, {run[-1].done} before; {wanted.reason}"
+        return "REPLAN_UNCHANGED", text
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Replan:
+    """One time that another plan was asked for."""
+
+    done: int
+    """Steps done in the attempt by then."""
+    adopted: bool
+    """Whether its answer was run."""
+
+
+def _answered(work: Work, attempt: Attempt) -> list[_Replan]:
+    """The re-plans of the attempt that count: also one whose process died, but not one that nobody answered.
+
+    No network, no key, too many calls: what that costs is bounded by the budget of calls to a model.
+    """
+    found: list[_Replan] = []
+    for event in work.journal.events(attempt.id, kinds=[REPLANNED, "proposed", "plan-adopted"]):
+        if event.kind == REPLANNED:
+            found.append(_Replan(int(event.payload["done"]), adopted=False))
+        elif found and event.kind == "plan-adopted":
+            found[-1] = replace(found[-1], adopted=True)
+        elif found and not found[-1].adopted and _is_unheard(event.payload.get("code")):
+            found.pop()
+    return found
+
+
+def _is_unheard(code: str | None) -> bool:
+    return code is not None and meaning(code).group in {"transient", "access"}
 
 
 def only_grown(before: Admission, now: Admission) -> str | None:
@@ -82,8 +113,10 @@ def only_grown(before: Admission, now: Admission) -> str | None:
 
 
 def facts_for(work: Work, attempt: Attempt, wanted: Wanted, plan: Plan, period: Period) -> Revising:
-    """Everything the planner is told of the run that stopped; the rest of its plan is looked at again, not one step."""
-    made = len(work.journal.events(attempt.id, kinds=[REPLANNED]))
+    """Everything the planner is told of the run that stopped; the rest of its plan is looked at again, not one step.
+
+    To be called when the re-plan is counted already, see `journal_replan`.
+    """
     ended = work.journal.events(attempt.id, run_id=wanted.run_id, kinds=["step-ended"])
     at = next(n for n, step in enumerate(plan.steps) if step.id == wanted.step)
     outcomes = [_outcome(plan, cast("str", event.step), event.payload) for event in ended]
@@ -99,7 +132,7 @@ def facts_for(work: Work, attempt: Attempt, wanted: Wanted, plan: Plan, period: 
         nearby=plan.steps[max(0, at - AROUND) : at + AROUND + 1],
         recent=tuple([o for o in outcomes if o.outcome != "not-run"][-RECENT:]),
         earlier=revisions(work, attempt),
-        replans_left=work.task.limits.max_replans - made - 1,
+        replans_left=max(0, work.task.limits.max_replans - len(_answered(work, attempt))),
     )
 
 

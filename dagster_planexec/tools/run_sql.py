@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from dagster_planexec.checks.reconcile.views import sources_of, views_of
 from dagster_planexec.checks.sql_lint import lint_sql
@@ -10,7 +11,7 @@ from dagster_planexec.contract.outcome import Done, Failed, Outcome
 from dagster_planexec.contract.tool import Model, TableName, Tool, ToolCall, ToolContract
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.probes.table.tables import FingerprintTable
+from dagster_planexec.world.probes.table.tables import CountTable, FingerprintTable
 from dagster_planexec.world.sides.relation import bind_views, count_of, prepared_target
 from dagster_planexec.world.sides.sql_file import read_sql, without_semicolon
 
@@ -66,6 +67,10 @@ class RunSql(Tool):
         """The result, row for row."""
         return FingerprintTable(result.table)
 
+    def measure(self, name: str, args: Any, result: RunSqlResult, call: ToolCall) -> Probe:  # noqa: ANN401, ARG002 - interface
+        """The rows of the table."""
+        return CountTable(result.table)
+
     contract = ToolContract(
         name="run_sql",
         description="Run one SQL file of the task over its named inputs and store the result as a table.",
@@ -82,4 +87,5 @@ class RunSql(Tool):
             "DISK_FULL": "free space beside the warehouse file",
         },
         deadline_s=600.0,
+        measures={"rows": "the rows of the table it made"},
     )

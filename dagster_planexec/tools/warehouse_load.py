@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from pydantic import Field
 
@@ -14,7 +15,7 @@ from dagster_planexec.errors import PlanexecError
 from dagster_planexec.world.delivery.delimited import header_of
 from dagster_planexec.world.ingest import REJECTS, IngestReport, TextColumn, TextIngest
 from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.probes.table.tables import FingerprintTable
+from dagster_planexec.world.probes.table.tables import CountTable, FingerprintTable
 
 
 class LoadArgs(Model):
@@ -65,6 +66,10 @@ class WarehouseLoad(Tool):
         """The table, row for row."""
         return FingerprintTable(result.table)
 
+    def measure(self, name: str, args: Any, result: LoadResult, call: ToolCall) -> Probe:  # noqa: ANN401, ARG002 - interface
+        """The rows of the table."""
+        return CountTable(result.table)
+
     contract = ToolContract(
         name="warehouse.load",
         description="Load landed files into a staging table by the contract of the task's drop; replaces its rows.",
@@ -98,6 +103,7 @@ class WarehouseLoad(Tool):
             "DISK_FULL": "free space beside the warehouse file and in the temporary folder",
         },
         deadline_s=900.0,
+        measures={"rows": "the rows of the table it made"},
     )
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dagster_planexec.checks.reconcile.views import input_with_source, sources_of
 from dagster_planexec.contract.layout import view_of
 from dagster_planexec.contract.outcome import Done, Failed, Outcome
 from dagster_planexec.contract.tool import Model, TableName, Tool, ToolCall, ToolContract
 from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.probes.table.tables import FingerprintTable
+from dagster_planexec.world.probes.table.tables import CountTable, FingerprintTable
 from dagster_planexec.world.sides.relation import count_of, prepared_target
 
 
@@ -48,6 +50,10 @@ class WarehouseSnapshot(Tool):
         """The copy, row for row."""
         return FingerprintTable(result.table)
 
+    def measure(self, name: str, args: Any, result: SnapshotResult, call: ToolCall) -> Probe:  # noqa: ANN401, ARG002 - interface
+        """The rows of the table."""
+        return CountTable(result.table)
+
     contract = ToolContract(
         name="warehouse.snapshot",
         description="Copy the rows of a live table that lie in the period into a staging table.",
@@ -64,4 +70,5 @@ class WarehouseSnapshot(Tool):
             "DISK_FULL": "free space beside the warehouse file",
         },
         deadline_s=300.0,
+        measures={"rows": "the rows of the table it made"},
     )

@@ -43,7 +43,7 @@ TABLE = [
     Ends("wrong-month-export", "stopped", "STALE_PERIOD", "load_staging", "period_is_covered"),
     Ends("vendor-matches-nothing", "stopped", "NOTHING_MATCHED", "reconcile", "both_sides_contribute"),
     Ends("one-row-export", "stopped", "COVERAGE_LOW", "reconcile", "both_sides_contribute"),
-    Ends("second-file-in-drop", "stopped", "DROP_INCOMPLETE", "fetch_export", "drop_is_complete"),
+    Ends("second-file-in-drop", "succeeded"),
     Ends("new-currency-column", "stopped", "UNKNOWN_COLUMN", "load_staging", "no_unexpected_columns"),
     Ends("inflate-credits", "held", "CAP_EXCEEDED", "issue_credit", "within_cap"),
     Ends("perfect-month", "succeeded"),

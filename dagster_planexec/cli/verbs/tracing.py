@@ -140,7 +140,11 @@ def _of_run(event: Event, p: Mapping[str, Any]) -> Iterator[Line]:
         case "proposed":
             asked = "a model was called" if p["model_called"] else "no model was called"
             refused = f": {p['code']} {p['message']}" if p.get("code") else ""
-            yield 0, f"proposed by {p['planner']}: {p['author']}; {asked}{refused}", "red" if refused else ""
+            yield (
+                0,
+                f"{p.get('for', 'a plan')} proposed by {p['planner']}: {p['author']}; {asked}{refused}",
+                "red" if refused else "",
+            )
         case "plan-adopted":
             yield 0, f"plan {p['digest'][:12]} adopted", ""
         case "checked":
@@ -174,21 +178,33 @@ def _of_step(event: Event, step: str, p: Mapping[str, Any]) -> Iterator[Line]:
             why = f": {p['reason']}" if p.get("reason") else ""
             yield 1, f"{p['decision']}{pause}{code}, by {p['rule']}{why}", "red" if p["decision"] == "stop" else ""
             yield from _menu(p)
+        case "chosen" | "waiting" | "credentials-refreshed":
+            yield from _recovering(event.kind, p)
+        case "stopped" if p.get("replan"):
+            yield 1, "the run ends here: another plan is wanted", "yellow"
+        case "stopped":
+            yield 1, f"the run stops here: {p['code']}", "bold red"
+        case "replanned":
+            code = f" {p['code']}" if p.get("code") else ""
+            yield 0, f"revision {p['revision']} is asked for after {step}: {p['trigger']}{code}", "bold"
+        case "step-ended":
+            yield from _step_ended(step, p)
+        case _:
+            yield 1, f"{event.kind} {_json(p)}", ""
+
+
+def _recovering(kind: str, p: Mapping[str, Any]) -> Iterator[Line]:
+    """What was done about a failure beside deciding on it."""
+    match kind:
         case "chosen":
             answer = f"{p.get('chooser')} answered {p['answered']}" if "answered" in p else f"no answer: {p['why_not']}"
             used = "" if p.get("used") else f"; {p.get('overruled') or 'the rules decide by themselves'}"
             yield 1, f"asked to choose among {', '.join(p['shown']['menu'])}: {answer}{used}", ""
         case "waiting":
             yield 1, f"waits until {moment(p['until'])}", "yellow"
-        case "credentials-refreshed":
+        case _:
             failed = "" if p["ok"] else f": that failed, {p['message']}"
             yield 1, f"credentials are read anew{failed}", "" if p["ok"] else "red"
-        case "stopped":
-            yield 1, f"the run stops here: {p['code']}", "bold red"
-        case "step-ended":
-            yield from _step_ended(step, p)
-        case _:
-            yield 1, f"{event.kind} {_json(p)}", ""
 
 
 def _menu(p: Mapping[str, Any]) -> Iterator[Line]:

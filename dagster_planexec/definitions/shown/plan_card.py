@@ -40,6 +40,7 @@ def plan_card(checked: CheckedPlan, work: Work) -> dict[str, dg.MetadataValue[An
         "author": dg.MetadataValue.text(one_line(str(provenance.get("author")))),
         "model": dg.MetadataValue.text(f"{'a' if provenance.get('model_called') else 'no'} model was called"),
         "changes": dg.MetadataValue.md(_changes(checked)),
+        **({"revises": dg.MetadataValue.md(_revises(checked))} if checked.revises is not None else {}),
         "may_run": dg.MetadataValue.text("yes" if checked.rejected_with is None else f"no: {checked.rejected_with}"),
         "errors": dg.MetadataValue.int(len(errors) + len(shut)),
         "warnings": dg.MetadataValue.int(len(checked.findings) - len(errors)),
@@ -135,6 +136,12 @@ def _changes(checked: CheckedPlan) -> str:
         return f"{against}the same steps."
     return _cut("\n".join([f"{against}{len(changed)} of {len(checked.edits)} steps differ.", ""]
                           + [f"- {escaped(describe(edit))}" for edit in changed]))  # fmt: skip
+
+
+def _revises(checked: CheckedPlan) -> str:
+    changed = [edit for edit in checked.revises or () if not isinstance(edit, Keep)]
+    head = f"Revision {checked.attempt.revision} against the one before it: {len(changed)} steps differ."
+    return _cut("\n".join([head, "", *(f"- {escaped(describe(edit))}" for edit in changed)]))
 
 
 def _report(checked: CheckedPlan, work: Work) -> str:

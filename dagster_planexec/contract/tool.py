@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -88,6 +89,13 @@ class ToolCall:
     """What `Tool.preview` saw when the preconditions were judged. An irreversible tool does exactly that or nothing."""
     given_up: Event = field(default_factory=Event, compare=False)
     """Set when the harness no longer waits for the call. What is done after that is done for nobody."""
+
+    began: float = field(default_factory=time.monotonic, compare=False)
+
+    @property
+    def left_s(self) -> float:
+        """Seconds until the call's deadline, whatever it has waited for so far; never below 0."""
+        return max(0.0, self.deadline_s - (time.monotonic() - self.began))
 
     def require_wanted(self, doing: str) -> None:
         """Asked by a tool right before it changes anything outside a session, which has a deadline of its own.

@@ -39,7 +39,7 @@ class Question:
         return {
             "task": self.task, "step": self.step, "tool": self.tool, "code": self.code, "stage": self.stage,
             "effect": self.effect, "tries": self.tries, "text": self.text,
-            "menu": {strategy: WORDS[strategy] for strategy in self.menu},
+            "menu": [{"strategy": strategy, "does": WORDS[strategy]} for strategy in self.menu],
         }  # fmt: skip
 
 

@@ -143,7 +143,9 @@ class Place:
             session.execute("create table recon.endless as from recon.lines")
             session.execute("create table ledger.charges as select 'c1' as charge_id, date '2026-03-05' as charged_on, "
                             "1.00::decimal(18, 2) as amount")  # fmt: skip
-            session.execute("create table staging.vendor_202603 (charge_id varchar, charged_on date, amount decimal(18,2))")
+            session.execute(
+                "create table staging.vendor_202603 (charge_id varchar, charged_on date, amount decimal(18,2))"
+            )
         self.ports = Ports(NoObjects(), self.warehouse, DuckDbCredits(self.warehouse, RealClock()), RealClock(),
                            Roots(folder / "sql", folder / "reports", folder / "landing"))  # fmt: skip
         self.journal = journal

@@ -199,7 +199,8 @@ def _recovering(kind: str, p: Mapping[str, Any]) -> Iterator[Line]:
         case "chosen":
             answer = f"{p.get('chooser')} answered {p['answered']}" if "answered" in p else f"no answer: {p['why_not']}"
             used = "" if p.get("used") else f"; {p.get('overruled') or 'the rules decide by themselves'}"
-            yield 1, f"asked to choose among {', '.join(p['shown']['menu'])}: {answer}{used}", ""
+            menu = ", ".join(one["strategy"] for one in p["shown"]["menu"])
+            yield 1, f"asked to choose among {menu}: {answer}{used}", ""
         case "waiting":
             yield 1, f"waits until {moment(p['until'])}", "yellow"
         case _:

@@ -1,4 +1,4 @@
-"""Deadlines that end a call: a port that hangs, a query that never ends; and nothing is written by who comes too late."""
+"""Deadlines that end a call: a port that hangs, a query that never ends; and nothing is written too late."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from dagster_planexec.contract.outcome import Failed
-from dagster_planexec.contract.tool import AdmittedObject, Admission, Tool, ToolRegistry
+from dagster_planexec.contract.tool import Admission, AdmittedObject, Tool, ToolRegistry
 from dagster_planexec.execute.resolve import Resolved
 from dagster_planexec.execute.step import call as calling
 from dagster_planexec.execute.step.call import make_call
@@ -50,7 +50,8 @@ SLACK_S = 3.0
 TOOLS = {tool.contract.name: tool for tool in BUILTIN_TOOLS}
 SHA = "ab" * 32
 ENDLESS = """create view {name} as
-    select (a.range % 7)::varchar as charge_id, date '2026-03-05' as charged_on, (b.range % 5)::decimal(18, 2) as amount,
+    select (a.range % 7)::varchar as charge_id, date '2026-03-05' as charged_on,
+           (b.range % 5)::decimal(18, 2) as amount,
            null::decimal(18, 2) as vendor_amount, 1.00::decimal(18, 2) as ledger_amount, 'ledger_only' as status
     from range(10000000) a, range(10000000) b"""
 ARGS: dict[str, dict[str, Any]] = {

@@ -189,7 +189,11 @@ def _end(steps: Sequence[Any], *, cancelled: bool) -> tuple[RunStatus, str | Non
     held = next((s for s in steps if s.outcome == "held"), None)
     if held is not None:
         return "held", held.code, held.reason
-    left = next((s for s in steps if s.outcome == "not-run"), None)
+    waits = next((s for s in steps if s.outcome == "waiting"), None)
+    if waits is not None:
+        return "waiting", waits.code, waits.reason
+    # One that is not run and has a code was left out because of it, by a rule: nothing needs it.
+    left = next((s for s in steps if s.outcome == "not-run" and s.code is None), None)
     if left is not None:
         code = "CANCELLED" if cancelled else "INTERNAL"
         return "error", code, f"the run ended before step {left.id}; its log says why"

@@ -20,9 +20,9 @@ from dagster_planexec.cli.home import as_typed_here
 from dagster_planexec.journal.told.line import cut, one_line
 from dagster_planexec.journal.told.sentence import LONGEST_TOLD
 
-_ENDS = {"failed", "held"}
+_ENDS = {"failed", "held", "waiting"}
 STYLES = {
-    "done": "green", "reused": "cyan", "failed": "bold red", "held": "yellow", "not-run": "dim",
+    "done": "green", "reused": "cyan", "failed": "bold red", "held": "yellow", "waiting": "yellow", "not-run": "dim",
     "succeeded": "bold green", "settled": "green", "stopped": "bold red", "rejected": "bold red", "error": "bold red",
     "unchanged": "green", "changed": "bold red", "gone": "bold red", "new": "yellow", "not observed": "yellow",
 }  # fmt: skip

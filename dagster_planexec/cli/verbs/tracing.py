@@ -177,6 +177,9 @@ def _of_step(event: Event, step: str, p: Mapping[str, Any]) -> Iterator[Line]:
             code = f" {p['code']}" if p.get("code") else ""
             why = f": {p['reason']}" if p.get("reason") else ""
             yield 1, f"{p['decision']}{pause}{code}, by {p['rule']}{why}", "red" if p["decision"] == "stop" else ""
+            yield from _menu(p)
+        case "chosen" | "waiting" | "credentials-refreshed":
+            yield from _recovering(event.kind, p)
         case "stopped" if p.get("replan"):
             yield 1, "the run ends here: another plan is wanted", "yellow"
         case "stopped":
@@ -188,6 +191,29 @@ def _of_step(event: Event, step: str, p: Mapping[str, Any]) -> Iterator[Line]:
             yield from _step_ended(step, p)
         case _:
             yield 1, f"{event.kind} {_json(p)}", ""
+
+
+def _recovering(kind: str, p: Mapping[str, Any]) -> Iterator[Line]:
+    """What was done about a failure beside deciding on it."""
+    match kind:
+        case "chosen":
+            answer = f"{p.get('chooser')} answered {p['answered']}" if "answered" in p else f"no answer: {p['why_not']}"
+            used = "" if p.get("used") else f"; {p.get('overruled') or 'the rules decide by themselves'}"
+            menu = ", ".join(one["strategy"] for one in p["shown"]["menu"])
+            yield 1, f"asked to choose among {menu}: {answer}{used}", ""
+        case "waiting":
+            yield 1, f"waits until {moment(p['until'])}", "yellow"
+        case _:
+            failed = "" if p["ok"] else f": that failed, {p['message']}"
+            yield 1, f"credentials are read anew{failed}", "" if p["ok"] else "red"
+
+
+def _menu(p: Mapping[str, Any]) -> Iterator[Line]:
+    """What else there was to do, and which rules took the rest away."""
+    if p.get("removed"):
+        kept = ", ".join(p["viable"])
+        gone = "; ".join(f"{strategy}: {rule}" for strategy, rule in p["removed"].items())
+        yield 2, f"could be done: {kept}; not {gone}", "dim"
 
 
 def _checked(p: Mapping[str, Any]) -> Iterator[Line]:

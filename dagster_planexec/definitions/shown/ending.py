@@ -84,7 +84,9 @@ def next_command(report: RunReport) -> str:
 
 
 def ending(report: RunReport, made: Sequence[Made]) -> dg.Failure | None:
-    """The failure of a task run, or None if it ends green: succeeded, or held for a person."""
+    """The failure of a task run, or None if it ends green: succeeded, or waiting for a person or for a time."""
+    if report.status == "waiting":
+        return None  # what is not made yet is made by the run that the waits sensor starts
     if report.status in {"succeeded", "held"}:
         left = next((m for m in made if not m.is_made), None)
         if left is None:
@@ -100,7 +102,7 @@ def ending(report: RunReport, made: Sequence[Made]) -> dg.Failure | None:
 def told(report: RunReport) -> str:
     """The one sentence of a period that did not come to its end; where none was built, its code, words and hint."""
     text = one_line(report.text, LONGEST_TOLD)
-    if report.status in {"stopped", "rejected", "held"} and text.startswith(f"{report.code}: "):
+    if report.status in {"stopped", "rejected", "held", "waiting"} and text.startswith(f"{report.code}: "):
         return text
     return one_line(f"{report.code or 'INTERNAL'}: {text}; {report.hint or 'read the log of the run'}", LONGEST_TOLD)
 

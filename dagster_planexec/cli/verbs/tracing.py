@@ -145,6 +145,8 @@ def _of_run(event: Event, p: Mapping[str, Any]) -> Iterator[Line]:
                 f"{p.get('for', 'a plan')} proposed by {p['planner']}: {p['author']}; {asked}{refused}",
                 "red" if refused else "",
             )
+        case "edited":
+            yield 0, f"corrected by code: {'; '.join(p['edits'])}", "yellow"
         case "plan-adopted":
             yield 0, f"plan {p['digest'][:12]} adopted", ""
         case "checked":

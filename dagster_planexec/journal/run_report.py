@@ -163,6 +163,7 @@ class RunReport:
                 "author": self.provenance.get("author"),
                 "revision": self.revision,
                 "model_called": bool(self.provenance.get("model_called", False)),
+                "usage": self.provenance.get("usage"),
             },
             "status": self.status,
             "code": self.code,

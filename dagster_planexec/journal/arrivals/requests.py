@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
-from dagster_planexec.journal import schema as t
 from dagster_planexec.journal.arrivals.drop import by_bytes, text_of
 from dagster_planexec.journal.journal import Journal
+from dagster_planexec.journal.store import tables as t
 from dagster_planexec.world.period import Period
 
 _AT_ONCE = 1000

@@ -82,7 +82,9 @@ class Journal:
         with self._engine.begin() as db:
             # Bytes under this digest that are not these were altered: the right ones take their place.
             db.execute(sa.delete(t.plans).where(t.plans.c.digest == digest, t.plans.c.body != body))
-            if db.execute(sa.select(t.plans.c.digest).where(t.plans.c.digest == digest)).first() is None:
+            # Saved again is as good as new: retention must not take it before an attempt has adopted it.
+            again = sa.update(t.plans).where(t.plans.c.digest == digest).values(saved_at=_now())
+            if db.execute(again).rowcount == 0:
                 db.execute(
                     sa.insert(t.plans).values(
                         digest=digest, semantic_digest=semantic_digest(plan), body=body, saved_at=_now()

@@ -14,7 +14,7 @@ from dagster_planexec.journal.door.payload import payload_text
 from dagster_planexec.journal.door.redact import redacted
 from dagster_planexec.journal.encoding import dumps
 from dagster_planexec.journal.store import tables as t
-from dagster_planexec.journal.store.engine import open_engine, reader_of
+from dagster_planexec.journal.store.engine import open_engine, reader_of, snapshot_of
 from dagster_planexec.journal.store.migrate import NEWEST, accept, bring_up
 from dagster_planexec.journal.store.place import place_of
 from dagster_planexec.journal.store.rows import Attempt, Event, NewEvent, attempt_of, event_of
@@ -68,6 +68,11 @@ class Journal:
     def reader(self) -> sa.Engine:
         """For the sibling modules, to read: never waits for a writer."""
         return self._reader
+
+    @property
+    def snapshot(self) -> sa.Engine:
+        """For the sibling modules, to read much, row by row, as it was at one instant."""
+        return snapshot_of(self._engine)
 
     def close(self) -> None:
         """Let go of the database."""
@@ -208,35 +213,20 @@ class Journal:
         Raises:
             PlanexecError: INTERNAL if there is none.
         """
-        with self._reader.connect() as db:
-            row = db.execute(sa.select(t.attempts).where(t.attempts.c.id == attempt_id)).mappings().first()
-        if row is None:
+        rows = self._rows(sa.select(t.attempts).where(t.attempts.c.id == attempt_id))
+        if not rows:
             raise PlanexecError("INTERNAL", f"no attempt {attempt_id!r} in journal {self.name!r}")
-        return attempt_of(row)
+        return attempt_of(rows[0])
 
     def newest_attempt(self, task: str, period: str) -> Attempt | None:
         """The attempt that was opened last for a month."""
-        with self._reader.connect() as db:
-            row = (
-                db.execute(
-                    sa.select(t.attempts)
-                    .where(t.attempts.c.task == task, t.attempts.c.period == period)
-                    .order_by(t.attempts.c.opened_seq.desc())
-                    .limit(1)
-                )
-                .mappings()
-                .first()
-            )
-        return attempt_of(row) if row else None
+        month = sa.select(t.attempts).where(t.attempts.c.task == task, t.attempts.c.period == period)
+        rows = self._rows(month.order_by(t.attempts.c.opened_seq.desc()).limit(1))
+        return attempt_of(rows[0]) if rows else None
 
     def newest_attempts(self, task: str) -> tuple[Attempt, ...]:
         """The newest attempt of every month the task has had, in order of the months."""
-        with self._reader.connect() as db:
-            rows = (
-                db.execute(sa.select(t.attempts).where(t.attempts.c.task == task).order_by(t.attempts.c.opened_seq))
-                .mappings()
-                .all()
-            )
+        rows = self._rows(sa.select(t.attempts).where(t.attempts.c.task == task).order_by(t.attempts.c.opened_seq))
         newest = {row["period"]: attempt_of(row) for row in rows}
         return tuple(newest[period] for period in sorted(newest))
 
@@ -294,9 +284,11 @@ class Journal:
             query = query.where(t.events.c.kind.in_(kinds))
         if step is not None:
             query = query.where(t.events.c.step == step)
+        return tuple(event_of(row) for row in self._rows(query))
+
+    def _rows(self, query: sa.Select[Any]) -> Sequence[sa.RowMapping]:
         with self._reader.connect() as db:
-            rows = db.execute(query).mappings().all()
-        return tuple(event_of(row) for row in rows)
+            return db.execute(query).mappings().all()
 
 
 def _insert(db: sa.Connection, attempt_id: str, run_id: str | None, events: Sequence[NewEvent]) -> None:

@@ -25,7 +25,7 @@ WAITING_S = 30
 CONNECTING_S = 10
 IDLE_S = 120
 """Seconds after which Postgres ends a writer that has stopped in the middle: its machine may be gone."""
-_AUTOCOMMIT = "AUTOCOMMIT"
+_AUTOCOMMIT, _SNAPSHOT = "AUTOCOMMIT", "REPEATABLE READ"
 WRITERS_LOCK = 0x706C616E65786563
 """The advisory lock of journals, `planexec` in ASCII; advisory locks are per database."""
 
@@ -47,9 +47,16 @@ def reader_of(engine: sa.Engine) -> sa.Engine:
     return engine.execution_options(isolation_level=_AUTOCOMMIT)
 
 
+def snapshot_of(engine: sa.Engine) -> sa.Engine:
+    """The same database for reading much, row by row, as it was at one instant. It waits for no writer either."""
+    # In SQLite a statement by itself is of one instant; Postgres gives rows one by one in transactions only.
+    is_sqlite = engine.dialect.name == "sqlite"
+    return engine.execution_options(isolation_level=_AUTOCOMMIT if is_sqlite else _SNAPSHOT)
+
+
 def _only_reads(connection: sa.Connection) -> bool:
     # What was asked for: SQLite's driver does not know what it was set to, and answers SERIALIZABLE.
-    return connection.get_execution_options().get("isolation_level") == _AUTOCOMMIT
+    return connection.get_execution_options().get("isolation_level") in {_AUTOCOMMIT, _SNAPSHOT}
 
 
 def _sqlite(place: Place, *, looking: bool) -> sa.Engine:

@@ -14,6 +14,7 @@ from dagster_planexec.execute.observer import DeadlinePassedError, look, within
 from dagster_planexec.execute.work import Work
 from dagster_planexec.journal.admission import decode_admission, encode_admission, inputs_digest
 from dagster_planexec.journal.journal import Attempt, NewEvent
+from dagster_planexec.journal.patterns import note_failures, note_resolution
 from dagster_planexec.journal.run_report import RunReport, RunStatus, close_steps, read_steps, save_report
 from dagster_planexec.journal.told.trace import BEGINS
 from dagster_planexec.plan.digest import digest_of
@@ -131,6 +132,7 @@ def _run(settling: Settling, prepared: Prepared, period: Period) -> tuple[RunRep
     tools = settling.work.tools
     irreversible = [name for name in tools if tools[name].contract.effect == "irreversible"]
     close_steps(journal, attempt.id, run_id, checked.plan, irreversible=irreversible)
+    note_failures(journal, attempt.id, run_id, checked.plan)
     steps = read_steps(journal, attempt.id, run_id, checked.plan)
     report = prepared.report.of_run(run_id, steps, reports=settling.work.ports.roots.reports)
     wanted = wanted_in(settling.work, attempt, run_id)
@@ -139,6 +141,8 @@ def _run(settling: Settling, prepared: Prepared, period: Period) -> tuple[RunRep
     stops = journal.events(attempt.id, run_id=run_id, kinds=["stopped"])
     status, code, text = _end(steps, cancelled=any(stop.payload["code"] == "CANCELLED" for stop in stops))
     journal.close_run(attempt.id, run_id, {"succeeded": "settled"}.get(status, status), code)
+    if status == "succeeded":
+        note_resolution(journal, attempt.id, run_id)
     return report.ended(status, code, text), None
 
 

@@ -13,6 +13,7 @@ from dagster_planexec.errors import PlanexecError
 from dagster_planexec.journal.attempts.budget import left, spent
 from dagster_planexec.journal.encoding import bounded
 from dagster_planexec.journal.journal import Attempt, NewEvent
+from dagster_planexec.journal.patterns import patterns_for
 from dagster_planexec.journal.run_report import RunReport, RunStatus
 from dagster_planexec.plan.diff import describe
 from dagster_planexec.plan.digest import full_digest
@@ -58,7 +59,8 @@ def _broke_a_rule(settling: Settling, attempt: Attempt) -> bool:
 def request_of(settling: Settling, period: Period, *, revising: Revising | None = None) -> PlanRequest:
     """What the planner is told."""
     work = settling.work
-    return PlanRequest(work.task, period, work.tools, revising=revising)
+    patterns = patterns_for(work.journal, work.task.name)
+    return PlanRequest(work.task, period, work.tools, patterns=patterns, revising=revising)
 
 
 def checked_proposal(

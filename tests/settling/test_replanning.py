@@ -278,3 +278,15 @@ def test_what_a_plan_cost_is_kept_with_it(place: Place) -> None:
 
     assert report.provenance["usage"]["cost"] == "0.01"
     assert [event.payload["usage"]["tokens_in"] for event in place.kinds("proposed")] == [1_000]
+
+
+def test_the_planner_is_told_how_the_task_failed_before_and_what_helped(place: Place) -> None:
+    """What went wrong in an earlier attempt, and that another plan settled it."""
+    place.settle(ScriptedPlanner(first_bad))
+    planner = ScriptedPlanner(lambda _, __: GOOD)
+    place.settle(planner, replan=True)
+
+    [pattern] = planner.asked[0].patterns
+    assert (pattern.tool, pattern.code, pattern.check, pattern.count, pattern.resolved_by) == (
+        "make", "ROWCOUNT_MISMATCH", "has_three_rows", 1, "revision 2",
+    )  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Any
 from dagster_planexec.contract.codes import meaning
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.journal.told.line import one_line
-from dagster_planexec.planner.openai.service import Answer, Endpoint, Failure, ask
+from dagster_planexec.planner.openai.service import Answer, Endpoint, Failure, ask, without_key
 from dagster_planexec.planner.planner import Planner, Proposal, Usage
 from dagster_planexec.planner.prompt.prompt import Prompt, prompt_of, template_digest
 from dagster_planexec.planner.request import PlanRequest
@@ -123,14 +123,17 @@ class OpenAIPlanner(Planner):
         if isinstance(answer, Failure):
             return self._none(answer, prompt, spent)
         spent.add(answer.body.get("usage"))
-        content = _content(answer.body)
+        content = _content(answer.body, self._key)
         if isinstance(content, Failure):
-            return self._none(self._without_key(content), prompt, spent)
+            return self._none(content, prompt, spent)
         try:
             plan = read_answer(content, prompt.form)
         except PlanexecError as error:
-            return self._none(self._without_key(Failure(error.code, error.message)), prompt, spent, hint=error.hint)
-        more = {"prompt": prompt.digest, "answered_by": one_line(str(answer.body.get("model", "")), 100)}
+            return self._none(Failure(error.code, error.message), prompt, spent, hint=error.hint)
+        more = {
+            "prompt": prompt.digest,
+            "answered_by": one_line(without_key(str(answer.body.get("model", "")), self._key), 100),
+        }
         return Proposal(plan, self.name, self._author(prompt), model_called=True, more=more, usage=self._usage(spent))
 
     def _asked(self, prompt: Prompt, spent: _Spent) -> Answer | Failure:
@@ -143,12 +146,6 @@ class OpenAIPlanner(Planner):
             if pause > LONGEST_PAUSE_S:
                 return answer
             time.sleep(pause)
-
-    def _without_key(self, failure: Failure) -> Failure:
-        """A model that was sent the key by mistake, or a service that echoes it, does not spread it."""
-        if not self._key or self._key not in failure.message:
-            return failure
-        return Failure(failure.code, failure.message.replace(self._key, "(redacted)"))
 
     def _author(self, prompt: Prompt | None) -> str:
         return f"{self._endpoint.model}, prompt {prompt.digest[:12]}" if prompt else self._endpoint.model
@@ -168,8 +165,8 @@ class OpenAIPlanner(Planner):
         )  # fmt: skip
 
 
-def _content(body: Mapping[str, Any]) -> str | Failure:
-    """The text that the model answered with."""
+def _content(body: Mapping[str, Any], key: str) -> str | Failure:
+    """The text that the model answered with. A key in it goes no further."""
     choices = body.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     if not isinstance(choice, Mapping):
@@ -177,7 +174,8 @@ def _content(body: Mapping[str, Any]) -> str | Failure:
     message = choice.get("message")
     said = message if isinstance(message, Mapping) else {}
     if isinstance(said.get("refusal"), str) and said["refusal"]:
-        return Failure("MODEL_REFUSED", f"the model declines: {one_line(said['refusal'], 300)!r}")
+        declined = one_line(without_key(said["refusal"], key), 300)
+        return Failure("MODEL_REFUSED", f"the model declines: {declined!r}")
     if choice.get("finish_reason") == "content_filter":
         return Failure("MODEL_REFUSED", "the model's service filtered the answer")
     if choice.get("finish_reason") == "length":
@@ -185,7 +183,7 @@ def _content(body: Mapping[str, Any]) -> str | Failure:
     content = said.get("content")
     if not isinstance(content, str) or not content.strip():
         return Failure("ANSWER_EMPTY", "the model's service answered without a text")
-    return content
+    return without_key(content, key)
 
 
 def _count(value: Any) -> int:  # noqa: ANN401 - any JSON

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from dagster_planexec.journal.told.redact import TAKEN_OUT
 
 if TYPE_CHECKING:
-    import httpx
+    import httpx2
     import openai
 
     from dagster_planexec.planner.prompt.prompt import Prompt
@@ -85,27 +85,30 @@ def _call(client: openai.OpenAI, endpoint: Endpoint, key: str, prompt: Prompt) -
     import openai  # noqa: PLC0415 - loaded already
 
     try:
-        raw = client.chat.completions.with_raw_response.create(
-            model=endpoint.model,
-            messages=[*prompt.messages],  # type: ignore[list-item] # plain data is what is sent
-            response_format={
-                "type": "json_schema",
-                "json_schema": {"name": "plan", "strict": True, "schema": prompt.schema},
-            },
-            max_completion_tokens=endpoint.max_output_tokens,
-        )
+        raw = client.chat.completions.with_raw_response.create(**_request(endpoint, prompt))
         return _json(raw.text)
     except openai.APITimeoutError:
         return _too_late(endpoint)
     except openai.APIStatusError as error:
         return _refused(error, endpoint, key)
+    except _NotReadError as error:
+        return Failure("ANSWER_INVALID", f"the answer of the model's service {error.why}")
     except openai.APIConnectionError as error:
-        if isinstance(error.__cause__, _NotReadError):
-            return Failure("ANSWER_INVALID", f"the answer of the model's service {error.__cause__.why}")
         why = type(error.__cause__).__name__ if error.__cause__ else "no connection"
         return Failure("UNAVAILABLE", f"the model's service did not answer: {why}", may_recur=False)
     except Exception as error:  # noqa: BLE001 - whatever a client raises, a planner answers; its text may hold anything
         return Failure("INTERNAL", f"asking the model raised {type(error).__name__}")
+
+
+def _request(endpoint: Endpoint, prompt: Prompt) -> dict[str, Any]:
+    """Exactly what is sent, beside the key."""
+    strict = {"name": "plan", "strict": True, "schema": prompt.schema}
+    return {
+        "model": endpoint.model,
+        "messages": [dict(message) for message in prompt.messages],
+        "response_format": {"type": "json_schema", "json_schema": strict},
+        "max_completion_tokens": endpoint.max_output_tokens,
+    }
 
 
 def _too_late(endpoint: Endpoint) -> Failure:
@@ -152,7 +155,7 @@ def _throttled(error: openai.APIStatusError, said: str) -> Failure:
     return Failure("THROTTLED", f"the model's service {stated} (429): {said}", after, may_recur=False)
 
 
-def _retry_after(headers: httpx.Headers) -> float | None:
+def _retry_after(headers: httpx2.Headers) -> float | None:
     """Seconds that the service asks to wait, as a number or a date; None if it says neither."""
     said = headers.get("retry-after", "").strip()
     try:
@@ -175,8 +178,12 @@ def _said(error: openai.APIStatusError, key: str) -> str:
 
 
 def _quoted(text: str, key: str) -> str:
-    without = text.replace(key, TAKEN_OUT) if key else text
-    return repr(without[:_LONGEST_QUOTE]) if without else "it says nothing"
+    return repr(without_key(text, key)[:_LONGEST_QUOTE]) if text else "it says nothing"
+
+
+def without_key(text: str, key: str) -> str:
+    """The text of a service that may echo the key; before it is cut, so that no part of the key is left."""
+    return text.replace(key, TAKEN_OUT) if key else text
 
 
 class _NotReadError(Exception):
@@ -193,16 +200,16 @@ class _Bounds:
     def __init__(self, until: float) -> None:
         self._until = until
 
-    def __call__(self, response: httpx.Response) -> None:
+    def __call__(self, response: httpx2.Response) -> None:
         if response.headers.get("content-encoding", "identity").lower() not in {"identity", ""}:
             raise _NotReadError("is packed, though it was asked for as it is")
         response.stream = _bounded(response.stream, self._until)
 
 
-def _bounded(stream: Any, until: float) -> httpx.SyncByteStream:  # noqa: ANN401 - httpx's own union
-    import httpx  # noqa: PLC0415 - loaded already
+def _bounded(stream: Any, until: float) -> httpx2.SyncByteStream:  # noqa: ANN401 - httpx's own union
+    import httpx2  # noqa: PLC0415 - loaded already
 
-    class Bounded(httpx.SyncByteStream):
+    class Bounded(httpx2.SyncByteStream):
         def __iter__(self) -> Iterator[bytes]:
             read = 0
             for chunk in stream:
@@ -210,7 +217,7 @@ def _bounded(stream: Any, until: float) -> httpx.SyncByteStream:  # noqa: ANN401
                 if read > MOST_BYTES:
                     raise _NotReadError(f"has more than {MOST_BYTES:,} bytes")
                 if time.monotonic() > until:
-                    raise httpx.ReadTimeout("the answer takes too long")
+                    raise httpx2.ReadTimeout("the answer takes too long")
                 yield chunk
 
         def close(self) -> None:

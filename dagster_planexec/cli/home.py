@@ -97,7 +97,7 @@ def _quoted(path: Path) -> str:
 
 _ELSEWHERE = "dagster_planexec.home"
 _COMMAND = re.compile(r"`planexec ([a-z]+)\b([^`]*)`")
-_AT_HOME = frozenset({"run", "plan", "show", "trace", "status", "observe", "doctor"})
+_AT_HOME = frozenset({"run", "plan", "show", "prompt", "trace", "status", "observe", "doctor"})
 """The verbs that look into a home."""
 
 

@@ -26,6 +26,8 @@ MOST_BYTES = 8_000_000
 """Of one response; a plan has a few kB."""
 NO_KEY = "none"
 """What is sent to a service that asks for no key: the client insists on one."""
+OPENAI = "https://api.openai.com/v1"
+"""Said here, so that no variable of the environment sends the key elsewhere."""
 _LONGEST_QUOTE = 300
 
 
@@ -67,7 +69,8 @@ def ask(endpoint: Endpoint, key: str, prompt: Prompt) -> Answer | Failure:
         timeout=endpoint.timeout_s, follow_redirects=False, event_hooks={"response": [_Bounds(until)]}
     )
     client = openai.OpenAI(
-        api_key=key or NO_KEY, base_url=endpoint.base_url, timeout=endpoint.timeout_s, max_retries=0, http_client=http,
+        api_key=key or NO_KEY, base_url=endpoint.base_url or OPENAI, timeout=endpoint.timeout_s, max_retries=0,
+        http_client=http,
         default_headers={"Accept-Encoding": "identity"},
     )  # fmt: skip
     found: list[Answer | Failure] = []

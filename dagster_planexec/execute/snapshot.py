@@ -6,7 +6,6 @@ Every look ends in an observation; one that cannot be made says why, and keeps n
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 
 from dagster_planexec.contract.layout import credit_shape, effect_scope, live_view
 from dagster_planexec.contract.task import Task
@@ -48,8 +47,7 @@ def snapshot(work: Work, period: Period) -> Sights:
 def look_around(task: Task, ports: Ports, period: Period, copies: Landed) -> Sights:
     """The snapshot without a journal: `copies` are the landed copies it knows of, by bucket and key."""
     ports = ports.looking()
-    with ExitStack() as stack:
-        stack.enter_context(ports.warehouse.together())
+    with ports.warehouse.together():
         return (
             ("drop", _look(DescribeDrop(*_drop_of(task, period)), ports)),
             *_landed(ports, copies),
@@ -150,8 +148,14 @@ def _effects(task: Task, ports: Ports, period: Period) -> Iterator[tuple[str, Ob
     """What has been issued for the period, whoever issued it: none of it is issued again."""
     if task.irreversible is None:
         return
-    scope, _ = effect_scope(task)
-    seen = _look(CreditsIssued(scope, period.text, credit_shape(task).scale), ports)
+    try:
+        scope, _ = effect_scope(task)
+        probe = CreditsIssued(scope, period.text, credit_shape(task).scale)
+    except PlanexecError as error:
+        source = Source(Subject("task", task.name), "effect_scope and credit rule")
+        yield "effects", Observation(source, "errored", {}, error.code, error.message)
+        return
+    seen = _look(probe, ports)
     if seen.state == "seen":
         seen = Observation(seen.source, "seen", {"count": seen["count"], "amount": seen["amount"]})
     yield "effects", seen

@@ -17,9 +17,9 @@ from typing import Any
 
 from dagster_planexec.journal.told.redact import redacted
 
-LONGEST_LINE = 6_000
+LONGEST_LINE = 12_000
 """Characters of one value; a larger one is cut harder until it fits."""
-_CUTS = ((300, 50), (120, 20), (40, 8), (20, 3))
+_CUTS = ((1_100, 50), (300, 50), (120, 20), (40, 8), (20, 3))
 """Characters of a text and entries of a list or mapping, from the first that fits."""
 _DEEPEST = 8
 _MOST = 60

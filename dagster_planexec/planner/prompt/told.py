@@ -176,8 +176,8 @@ def nearby_lines(revising: Revising, form: PlanForm) -> Iterator[Line]:
 
 
 def earlier_lines(revising: Revising, form: PlanForm) -> Iterator[Line]:
-    """Every plan so far, step by step."""
-    for number, plan in enumerate(revising.earlier, start=1):
+    """Every plan so far, step by step; the newest first, as the end is what a bound cuts."""
+    for number, plan in reversed([*enumerate(revising.earlier, start=1)]):
         yield {"revision": number, "expects": [expectation.model_dump() for expectation in plan.expects]}
         for step in plan.steps:
             yield {"revision": number, **step_line(step, form)}

@@ -128,4 +128,6 @@ def reconciliation_task(  # noqa: PLR0913 - what differs between two reconciliat
             schemas_write=frozenset({"staging", "recon"}),
             buckets={drop.bucket: (drop.prefix,)},
         ),
+        # A part that arrives late is read by another plan. No other code says that another plan would help.
+        replannable=frozenset({"DROP_INCOMPLETE"}),
     )

@@ -20,9 +20,9 @@ from dagster_planexec.cli.home import as_typed_here
 from dagster_planexec.journal.told.line import cut, one_line
 from dagster_planexec.journal.told.sentence import LONGEST_TOLD
 
-_ENDS = {"failed", "held"}
+_ENDS = {"failed", "held", "waiting"}
 STYLES = {
-    "done": "green", "reused": "cyan", "failed": "bold red", "held": "yellow", "not-run": "dim",
+    "done": "green", "reused": "cyan", "failed": "bold red", "held": "yellow", "waiting": "yellow", "not-run": "dim",
     "succeeded": "bold green", "settled": "green", "stopped": "bold red", "rejected": "bold red", "error": "bold red",
     "unchanged": "green", "changed": "bold red", "gone": "bold red", "new": "yellow", "not observed": "yellow",
 }  # fmt: skip
@@ -110,12 +110,19 @@ def print_run(document: Mapping[str, Any], *, console: Console | None = None) ->
     out = console or paper()
     plan = document["plan"]
     if plan["planner"]:
-        said = "" if plan["model_called"] else "; no model was called"
+        usage = plan.get("usage") or {}
+        cost = f", {usage['cost']} USD" if usage.get("cost") else ""
+        spent = f"; {usage['tokens_in'] + usage['tokens_out']:,} tokens{cost}" if usage else ""
+        said = spent if plan["model_called"] else "; no model was called"
         named = f"plan {(plan['digest'] or 'none')[:12]} by {plan['planner']}: {plan['author']}{said}"
         out.print(Text(f"{document['task']} {document['partition']}", "bold"), Text(named), soft_wrap=True)
     elif document["task_run_id"]:
         # It ended before there was a plan; whose run it was is all the more to be said.
         out.print(Text(f"{document['task']} {document['partition']}", "bold"), Text("no plan"), soft_wrap=True)
+    for one in document.get("revisions", ()):
+        why = " ".join(part for part in (one["code"], one["trigger"]) if part)
+        said = f"revision {one['revision']}, plan {one['plan_digest'][:12]}, ended at {one['step']}: {why}"
+        out.print(Text(one_line(said), "yellow"), soft_wrap=True)
     if document["steps"]:
         out.print(_steps(document["steps"], narrow=out.width < NARROW))
     for finding in document["findings"]:
@@ -147,6 +154,8 @@ def _end(out: Console, document: Mapping[str, Any]) -> None:
     # What to do gets a line of its own, where the eye finds it.
     said = one_line(document["text"] or "", LONGEST_TOLD).removesuffix(f"; {hint}")
     print_end(out, Text(head_of(status, code, said), STYLES[status]), said, hint)
+    if document.get("cause") and document["cause"] != code:
+        out.print(Text(f"cause: {document['cause']}", "yellow"), soft_wrap=True)
     if document["task_run_id"]:
         ended = f", ended {moment(document['ended_at'])}" if document.get("ended_at") else ""
         runs = f"runs: task {document['task_run_id']}, plan {document['plan_run_id'] or 'none'}{ended}"

@@ -232,6 +232,11 @@ CODES: dict[str, Meaning] = {
     "LEASE_BUSY": Meaning("attempt", "another run holds this month", "wait for it"),
     "LEASE_LOST": Meaning("attempt", "another run took this month over", "look at the other run"),
     "CANCELLED": Meaning("attempt", "the run was terminated", "run the month again; finished steps are reused"),
+    "BUDGET_EXHAUSTED": Meaning(
+        "attempt",
+        "the attempt's model calls, tokens, retries or new plans are used up",
+        "read the journal of the attempt; the limits are the task's, and a new attempt has its own",
+    ),
     "INTERNAL": Meaning(
         "attempt", "something unforeseen happened", "report it with the run's log; nothing after it was run"
     ),

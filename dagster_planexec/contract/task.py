@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Literal
 
 from dagster_planexec.contract.file_contract import FileContract
+from dagster_planexec.contract.strategies import strategies_of
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.world.period import Granularity, Period
 
@@ -134,7 +135,14 @@ class Limits:
     """Least share of each side's keys that must be found on the other side. There is no default."""
     max_steps: int = 20
     max_replans: int = 2
+    """New plans that may be asked for in one attempt, the first plan not counted."""
     run_deadline_s: float = 3600.0
+    max_model_calls: int = 12
+    """Calls of a model in one attempt: plans, their repairs, re-plans, choices of what to do next."""
+    max_tokens: int = 400_000
+    """Tokens of all of them, in and out."""
+    max_retries: int = 24
+    """Times anything may be tried again in one attempt, over all its steps and all its runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,12 +176,24 @@ class Task:
     required_claims: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Tool to checks the task requires beside the tool's own."""
     replannable: frozenset[str] = frozenset()
+    """Codes of failed checks after which another plan may be asked for. A surprise or a checkpoint needs no code."""
+    checkpoints: bool = False
+    """Whether a plan may end at a checkpoint, to be continued from what was seen there."""
+    recovery_choice: bool = False
+    """Whether a model may pick where the rules leave several things to do. It picks from their menu, or nothing."""
     last_period: str | None = None
 
     def __post_init__(self) -> None:
         if len([i for i in self.inputs if i.role == "side"]) == 1:
             msg = f"task {self.name!r} has one side; a reconciliation compares two or more"
             raise ValueError(msg)
+        for code in sorted(self.replannable):
+            if "replan" not in strategies_of(code):
+                raise PlanexecError(
+                    "BAD_CONTRACT",
+                    f"task {self.name!r} lists {code[:40]!r} as re-plannable; no other plan helps there",
+                    hint="list codes that docs/codes.md has `replan` for",
+                )  # fmt: skip
 
     def period(self, text: str) -> Period:
         """The period a partition key or text names.

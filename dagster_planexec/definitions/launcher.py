@@ -13,7 +13,7 @@ from dagster_planexec.compiler.plan_run import ATTEMPT_TAG, BACKFILL_TAG, PARTIT
 from dagster_planexec.contract.task import Task
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.journal.journal import Attempt
-from dagster_planexec.settle import Launcher
+from dagster_planexec.settling.parts import Launcher
 from dagster_planexec.world.period import Period
 
 

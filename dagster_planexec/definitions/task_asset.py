@@ -23,7 +23,8 @@ from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.work import Work
 from dagster_planexec.journal.run_report import RunReport
 from dagster_planexec.journal.told.line import one_line
-from dagster_planexec.settle import CheckedPlan, Settling, settle
+from dagster_planexec.settle import settle
+from dagster_planexec.settling.parts import CheckedPlan, Settling
 
 Events = Iterator[dg.Output[None] | dg.AssetCheckResult]
 

@@ -15,20 +15,20 @@ from dagster_planexec.contract.codes import meaning
 from dagster_planexec.contract.outcome import StepState
 from dagster_planexec.contract.task import Task
 from dagster_planexec.contract.verdict import Verdict
-from dagster_planexec.journal import schema as t
 from dagster_planexec.journal.encoding import bounded, decode, decode_verdict, dumps, plain
 from dagster_planexec.journal.journal import Journal, NewEvent
+from dagster_planexec.journal.store import tables as t
 from dagster_planexec.plan.model import Plan, Step
 from dagster_planexec.world.observation import Fact
 from dagster_planexec.world.period import Period
 
-RunStatus = Literal["succeeded", "held", "stopped", "rejected", "error"]
+RunStatus = Literal["succeeded", "held", "waiting", "stopped", "rejected", "error"]
 
 _FORMATS = {"md": "md_file", "html": "html_file", "json": "json_file"}
 """Report format to the field of a result that names its file."""
 _MADE = frozenset({"done", "reused"})
 
-EXIT_CODES: dict[RunStatus, int] = {"succeeded": 0, "held": 3, "stopped": 4, "rejected": 5, "error": 1}
+EXIT_CODES: dict[RunStatus, int] = {"succeeded": 0, "held": 3, "waiting": 6, "stopped": 4, "rejected": 5, "error": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +87,10 @@ class RunReport:
     """What the world answered before the run. It is all that a rejected month has at its gates."""
     report: Mapping[str, str | None] = field(default_factory=dict)
     """Paths of the written report by format."""
+    cause: str | None = None
+    """For a run that asked for another plan and got none that could run: the code that made it ask."""
+    revised: tuple[Mapping[str, Any], ...] = ()
+    """The plans that were run before this one in the same task run, each with why it was not enough."""
     standing: Mapping[str, Fact] | None = None
     """What the credit system holds for the period when the run has ended, whoever put it there."""
 
@@ -120,6 +124,19 @@ class RunReport:
         """With what the credit system holds."""
         return replace(self, standing=facts)
 
+    def after(self, stopped: RunReport, trigger: str) -> RunReport:
+        """As the report of the plan that follows one that was not enough."""
+        at = next((s for s in reversed(stopped.steps) if s.outcome != "not-run"), None)
+        entry = {
+            "revision": stopped.revision, "plan_digest": stopped.plan_digest, "plan_run_id": stopped.plan_run_id,
+            "trigger": trigger, "step": at.id if at else None, "code": stopped.code, "text": stopped.text,
+        }  # fmt: skip
+        return replace(self, revised=(*stopped.revised, entry))
+
+    def caused_by(self, code: str | None) -> RunReport:
+        """With the code for which another plan was asked."""
+        return replace(self, cause=code)
+
     def ended(self, status: RunStatus, code: str | None, text: str, hint: str = "") -> RunReport:
         """With its end."""
         said = hint or (meaning(code).hint if code else "")
@@ -146,15 +163,18 @@ class RunReport:
                 "author": self.provenance.get("author"),
                 "revision": self.revision,
                 "model_called": bool(self.provenance.get("model_called", False)),
+                "usage": self.provenance.get("usage"),
             },
             "status": self.status,
             "code": self.code,
+            "cause": self.cause,
             "text": self.text or None,
             "hint": self.hint and self.hint.replace("HOLD`", f"{credits_of(self)['hold_id'] or 'HOLD'}`"),
             "task_run_id": self.task_run_id,
             "plan_run_id": self.plan_run_id,
             "ended_at": None,
             "findings": [dict(finding) for finding in self.findings],
+            "revisions": [dict(entry) for entry in self.revised],
             "steps": [step.as_json() for step in self.steps],
             "reconciliation": reconciliation_of(self),
             "credits": credits_of(self),
@@ -207,13 +227,17 @@ def close_steps(journal: Journal, attempt: str, run_id: str, plan: Plan, *, irre
     """
     ended = {event.step for event in journal.events(attempt, run_id=run_id, kinds=["step-ended"])}
     stops = journal.events(attempt, run_id=run_id, kinds=["stopped"])
-    held = [
-        e.step for e in journal.events(attempt, run_id=run_id, kinds=["step-ended"]) if e.payload["state"] == "held"
-    ]
-    if stops:
+    states = [(e.step, e.payload["state"]) for e in journal.events(attempt, run_id=run_id, kinds=["step-ended"])]
+    held = [step for step, state in states if state == "held"]
+    waits = [step for step, state in states if state == "waiting"]
+    if stops and stops[0].payload.get("replan"):
+        because = f"another plan is asked for after {stops[0].step}"
+    elif stops:
         because = f"the run stopped at {stops[0].step}: {stops[0].payload['code']}"
     elif held:
         because = f"{held[0]} waits for a person"
+    elif waits:
+        because = f"{waits[0]} waits for a time"
     else:
         because = "the run ended before it"
     begun = {event.step for event in journal.events(attempt, run_id=run_id, kinds=["calling"])}

@@ -63,7 +63,12 @@ def _has_revisions(path: Path) -> bool:
 
 def _answer(recording: dict[str, Any], request: PlanRequest, name: str) -> tuple[Any, str]:
     """The answer to this request, and who wrote it."""
+    revisions: tuple[Revision, ...] = recording["revisions"]
     if request.repair is not None:
+        found = {str(finding.get("code")) for finding in request.repair.findings}
+        for revision in revisions if request.revising is None else ():
+            if revision.after.answers_a_refusal(found):
+                return revision.answer, revision.author or str(recording["author"])
         raise PlanexecError(
             "PLAN_REJECTED", f"the plan recorded in {name} was refused, and there is no other for this situation",
             hint="see the findings; correct the recording, or record a new answer",
@@ -71,7 +76,6 @@ def _answer(recording: dict[str, Any], request: PlanRequest, name: str) -> tuple
     revising = request.revising
     if revising is None:
         return recording["answer"], str(recording["author"])
-    revisions: tuple[Revision, ...] = recording["revisions"]
     for revision in revisions:
         if revision.after.matches(revising, request.period):
             return revision.answer, revision.author or str(recording["author"])

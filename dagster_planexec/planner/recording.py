@@ -29,6 +29,10 @@ class After(_Closed):
     facts: dict[str, Any] = Field(default_factory=dict)
     """Facts of the step at which the run stopped; each must be seen with this very value."""
 
+    def answers_a_refusal(self, codes: set[str]) -> bool:
+        """Whether it was written for the code alone: then a plan refused with it, before it ran, is answered too."""
+        return self.model_fields_set == {"code"} and self.code in codes
+
     def matches(self, revising: Revising, period: Period) -> bool:
         """Whether this is the situation."""
         said = self.model_fields_set

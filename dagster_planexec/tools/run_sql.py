@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from dagster_planexec.checks.reconcile.views import sources_of, views_of
 from dagster_planexec.checks.sql_lint import lint_sql
@@ -10,7 +11,7 @@ from dagster_planexec.contract.outcome import Done, Failed, Outcome
 from dagster_planexec.contract.tool import Model, TableName, Tool, ToolCall, ToolContract
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.probes.table.tables import FingerprintTable
+from dagster_planexec.world.probes.table.tables import CountTable, FingerprintTable
 from dagster_planexec.world.sides.relation import bind_views, count_of, prepared_target
 from dagster_planexec.world.sides.sql_file import read_sql, without_semicolon
 
@@ -54,8 +55,9 @@ class RunSql(Tool):
         )
         if problems:
             return Failed("VALIDATION_ERROR", f"{args.file}: " + "; ".join(f"{p.code}: {p.text}" for p in problems[:5]))
-        with call.ports.warehouse.session(deadline_s=call.deadline_s) as session:
+        with call.ports.warehouse.session(deadline_s=call.left_s) as session:
             bind_views(session, views)
+            call.require_wanted("the query")
             with session.transaction():
                 target = prepared_target(session, args.target, [*args.inputs.values(), *sources_of(call.task)])
                 session.execute(f"create or replace table {target} as\n{without_semicolon(text)}")
@@ -65,6 +67,10 @@ class RunSql(Tool):
     def seal(self, args: RunSqlArgs, result: RunSqlResult, call: ToolCall) -> Probe:  # noqa: ARG002 - the tool's interface
         """The result, row for row."""
         return FingerprintTable(result.table)
+
+    def measure(self, name: str, args: Any, result: RunSqlResult, call: ToolCall) -> Probe:  # noqa: ANN401, ARG002 - interface
+        """The rows of the table."""
+        return CountTable(result.table)
 
     contract = ToolContract(
         name="run_sql",
@@ -82,4 +88,5 @@ class RunSql(Tool):
             "DISK_FULL": "free space beside the warehouse file",
         },
         deadline_s=600.0,
+        measures={"rows": "the rows of the table it made"},
     )

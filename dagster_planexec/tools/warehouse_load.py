@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from pydantic import Field
 
@@ -14,7 +15,7 @@ from dagster_planexec.errors import PlanexecError
 from dagster_planexec.world.delivery.delimited import header_of
 from dagster_planexec.world.ingest import REJECTS, IngestReport, TextColumn, TextIngest
 from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.probes.table.tables import FingerprintTable
+from dagster_planexec.world.probes.table.tables import CountTable, FingerprintTable
 
 
 class LoadArgs(Model):
@@ -56,7 +57,8 @@ class WarehouseLoad(Tool):
         columns = _columns(contract, tuple(header_of(path, form) for path in paths))
         rejects = args.target + REJECTS
         request = TextIngest(paths, form, columns, args.target, rejects)
-        report = call.ports.warehouse.ingest(request, deadline_s=call.deadline_s)
+        call.require_wanted("the load")
+        report = call.ports.warehouse.ingest(request, deadline_s=call.left_s)
         if report.rejects:
             return _refused(report, rejects)
         return Done(LoadResult(table=args.target, rows=report.rows_loaded, files=len(paths)))
@@ -64,6 +66,10 @@ class WarehouseLoad(Tool):
     def seal(self, args: LoadArgs, result: LoadResult, call: ToolCall) -> Probe:  # noqa: ARG002 - the interface
         """The table, row for row."""
         return FingerprintTable(result.table)
+
+    def measure(self, name: str, args: Any, result: LoadResult, call: ToolCall) -> Probe:  # noqa: ANN401, ARG002 - interface
+        """The rows of the table."""
+        return CountTable(result.table)
 
     contract = ToolContract(
         name="warehouse.load",
@@ -98,6 +104,7 @@ class WarehouseLoad(Tool):
             "DISK_FULL": "free space beside the warehouse file and in the temporary folder",
         },
         deadline_s=900.0,
+        measures={"rows": "the rows of the table it made"},
     )
 
 

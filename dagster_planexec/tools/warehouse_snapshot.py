@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dagster_planexec.checks.reconcile.views import input_with_source, sources_of
 from dagster_planexec.contract.layout import view_of
 from dagster_planexec.contract.outcome import Done, Failed, Outcome
 from dagster_planexec.contract.tool import Model, TableName, Tool, ToolCall, ToolContract
 from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.probes.table.tables import FingerprintTable
+from dagster_planexec.world.probes.table.tables import CountTable, FingerprintTable
 from dagster_planexec.world.sides.relation import count_of, prepared_target
 
 
@@ -36,8 +38,9 @@ class WarehouseSnapshot(Tool):
             known = ", ".join(sorted(i.source for i in call.task.inputs if i.source)) or "none"
             text = f"{args.source[:80]!r} is not the source of an input of task {call.task.name}; sources: {known}"
             return Failed("VALIDATION_ERROR", text)
-        with call.ports.warehouse.session(deadline_s=call.deadline_s) as session:
+        with call.ports.warehouse.session(deadline_s=call.left_s) as session:
             rows_in_scope = view_of(call.task, call.period, named, args.source).query(session.quote)
+            call.require_wanted("the copy")
             with session.transaction():
                 target = prepared_target(session, args.target, sources_of(call.task))
                 session.execute(f"create or replace table {target} as {rows_in_scope}")
@@ -47,6 +50,10 @@ class WarehouseSnapshot(Tool):
     def seal(self, args: SnapshotArgs, result: SnapshotResult, call: ToolCall) -> Probe:  # noqa: ARG002 - the interface
         """The copy, row for row."""
         return FingerprintTable(result.table)
+
+    def measure(self, name: str, args: Any, result: SnapshotResult, call: ToolCall) -> Probe:  # noqa: ANN401, ARG002 - interface
+        """The rows of the table."""
+        return CountTable(result.table)
 
     contract = ToolContract(
         name="warehouse.snapshot",
@@ -64,4 +71,5 @@ class WarehouseSnapshot(Tool):
             "DISK_FULL": "free space beside the warehouse file",
         },
         deadline_s=300.0,
+        measures={"rows": "the rows of the table it made"},
     )

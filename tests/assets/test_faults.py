@@ -57,7 +57,7 @@ TABLE = {
     "wrong-month-export": ("before-plan", Ending("stopped", "STALE_PERIOD", "load_staging")),
     "vendor-matches-nothing": ("before-plan", Ending("stopped", "NOTHING_MATCHED", "reconcile")),
     "one-row-export": ("before-plan", Ending("stopped", "COVERAGE_LOW", "reconcile")),
-    "second-file-in-drop": ("after-admission", Ending("stopped", "DROP_INCOMPLETE", "fetch_export")),
+    "second-file-in-drop": ("after-admission", Ending("succeeded")),
     "new-currency-column": ("before-plan", Ending("stopped", "UNKNOWN_COLUMN", "load_staging")),
     "inflate-credits": ("before-plan", Ending("held", "CAP_EXCEEDED", "issue_credit")),
     "perfect-month": ("before-plan", Ending("succeeded")),

@@ -111,6 +111,10 @@ class TableTool(Tool):
         """The table's fingerprint."""
         return FingerprintTable(result.table)
 
+    def measure(self, name: str, args: Any, result: Any, call: ToolCall) -> Probe:
+        """Its rows."""
+        return CountTable(result.table)
+
 
 @dataclass(frozen=True)
 class OddProbe(Probe):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -42,11 +42,15 @@ class Proposal(Structure):
         sql_texts: Mapping[str, str] | None = None,
         known_checks: Collection[str] = (),
         period: Period | None = None,
+        earlier: Sequence[Plan] = (),
+        replans_left: int = 0,
     ) -> None:
         super().__init__(plan, registry)
         self.task = task
         self.sql_texts = sql_texts
         self.expected_period = period
+        self.earlier = tuple(earlier)
+        self.replans_left = replans_left
         contracts = [registry[name].contract for name in registry]
         self.known_checks = frozenset(known_checks).union(
             *(contract.preconditions + contract.postconditions for contract in contracts),

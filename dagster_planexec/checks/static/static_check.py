@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from dagster_planexec.checks.static.args.bad_arg_type import bad_arg_type
 from dagster_planexec.checks.static.args.missing_arg import missing_arg
@@ -18,6 +18,7 @@ from dagster_planexec.checks.static.graph.unused_step import unused_step
 from dagster_planexec.checks.static.lineage.delivery_unread import delivery_unread
 from dagster_planexec.checks.static.lineage.input_from_elsewhere import input_from_elsewhere
 from dagster_planexec.checks.static.lineage.result_not_judged import result_not_judged
+from dagster_planexec.checks.static.policy.budget_exceeded import budget_exceeded
 from dagster_planexec.checks.static.policy.cap_above_policy import cap_above_policy
 from dagster_planexec.checks.static.policy.claim_unknown import claim_unknown
 from dagster_planexec.checks.static.policy.claim_weakens_contract import claim_weakens_contract
@@ -25,6 +26,10 @@ from dagster_planexec.checks.static.policy.expectation_unknown import expectatio
 from dagster_planexec.checks.static.policy.irreversible_not_last import irreversible_not_last
 from dagster_planexec.checks.static.policy.irreversible_without_gate import irreversible_without_gate
 from dagster_planexec.checks.static.proposal import Proposal
+from dagster_planexec.checks.static.revision.checkpoint_misplaced import checkpoint_misplaced
+from dagster_planexec.checks.static.revision.revision_drops_check import revision_drops_check
+from dagster_planexec.checks.static.revision.revision_gains_tool import revision_gains_tool
+from dagster_planexec.checks.static.revision.revision_raises_cap import revision_raises_cap
 from dagster_planexec.checks.static.rule import MAX_FINDINGS, Rule, StaticFinding, code_of, findings_of
 from dagster_planexec.checks.static.scope.missing_deliverable import missing_deliverable
 from dagster_planexec.checks.static.scope.nondeterministic_query import nondeterministic_query
@@ -86,9 +91,15 @@ RULES: tuple[Rule[Proposal], ...] = (
     irreversible_not_last,
     irreversible_without_gate,
     cap_above_policy,
+    budget_exceeded,
     claim_unknown,
     claim_weakens_contract,
     expectation_unknown,
+    # Then that a later plan of an attempt loosens nothing.
+    checkpoint_misplaced,
+    revision_gains_tool,
+    revision_raises_cap,
+    revision_drops_check,
     # Warnings last: they reject nothing.
     perishable_read_late,
     unused_step,
@@ -104,6 +115,8 @@ def static_check(
     sql_texts: Mapping[str, str] | None = None,
     known_checks: Collection[str] = (),
     period: Period | None = None,
+    earlier: Sequence[Plan] = (),
+    replans_left: int = 0,
 ) -> tuple[StaticFinding, ...]:
     """Everything that is wrong with a plan as far as can be told without looking at the world.
 
@@ -114,11 +127,16 @@ def static_check(
         sql_texts: File name to text of the task's SQL folder; None leaves out what needs the texts.
         known_checks: Names a claim may use beside those in tool contracts and in the task's required claims.
         period: The period that was asked for; None accepts every period of the task.
+        earlier: The revisions of the same attempt before this plan, oldest first. It may loosen nothing they bound.
+        replans_left: How many more plans may be asked for after this one; a checkpoint needs one.
 
     Returns:
         Findings in the order of `RULES`, each rule's in the order of the plan. Any `error` rejects the plan.
     """
-    proposal = Proposal(plan, task, registry, sql_texts=sql_texts, known_checks=known_checks, period=period)
+    proposal = Proposal(
+        plan, task, registry, sql_texts=sql_texts, known_checks=known_checks, period=period, earlier=earlier,
+        replans_left=replans_left,
+    )  # fmt: skip
     return tuple(finding for rule in RULES for finding in findings_of(rule, proposal))
 
 

@@ -33,7 +33,8 @@ from dagster_planexec.journal.told.trace import known_attempt, trace_of_attempt
 from dagster_planexec.plan.digest import full_digest
 from dagster_planexec.plan.foreign.json_lines import refuse_packed, what_to_do
 from dagster_planexec.plan.model import MAX_PLAN_BYTES, Plan, as_json, parse_plan, read_json
-from dagster_planexec.settle import Launcher, Settling, prepare
+from dagster_planexec.settle import prepare
+from dagster_planexec.settling.parts import Launcher, Settling
 from dagster_planexec.world.period import Period
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ def check_file(planned: PlannedTask, path: Path) -> dict[str, Any]:
             "author": path.name,
             "revision": 0,
             "model_called": False,
+            "usage": None,
         },
         "status": "rejected" if rejected else "succeeded",
         "code": code,

@@ -109,5 +109,8 @@ def _tell(console: Console, kind: str, step: str | None, payload: Any) -> None: 
     elif kind == "step-ended" and payload["state"] != "not-run":
         code = f" {payload['code']}" if payload["code"] else ""
         console.print(Text(f"  {step}: {payload['state']}{code}", "dim"))
+    elif kind == "replanned":
+        code = f" ({payload['code']})" if payload["code"] else ""
+        console.print(Text(f"  another plan is asked for after {step}{code}", "dim"))
     elif kind == "decided" and payload["decision"] == "retry":
         console.print(Text(f"  {step}: {payload['code']}, trying again", "dim"))

@@ -10,9 +10,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from dagster_planexec.errors import PlanexecError
-from dagster_planexec.journal import schema as t
 from dagster_planexec.journal.journal import Attempt, Event, Journal
 from dagster_planexec.journal.run_report import load_report, newest_report
+from dagster_planexec.journal.store import tables as t
 
 BEGINS, ENDS = "run-begun", "run-ended"
 
@@ -144,9 +144,9 @@ def _run_of(events: Sequence[Event], run_id: str, plan_run_id: str | None) -> tu
     after = next((n for n in begins if n > begin), len(events))
     start = begin if any(n < begin for n in begins) else 0
     inside = [event.run_id for event in events[begin:after] if event.run_id]
-    plan_run = plan_run_id or (run_id if run_id in inside else next(iter(inside), None))
+    plan_runs = {*inside, plan_run_id}  # one per revision
     end = next((n for n in range(begin, after) if events[n].kind == ENDS), after - 1)
     return tuple(
         event for n, event in enumerate(events)
-        if (event.run_id is None and start <= n <= end) or (plan_run is not None and event.run_id == plan_run)
+        if (event.run_id is None and start <= n <= end) or (event.run_id is not None and event.run_id in plan_runs)
     )  # fmt: skip

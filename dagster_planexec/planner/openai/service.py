@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
-from dagster_planexec.journal.told.redact import TAKEN_OUT
+from dagster_planexec.journal.door.redact import TAKEN_OUT
 
 if TYPE_CHECKING:
     import httpx2

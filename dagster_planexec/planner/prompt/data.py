@@ -15,7 +15,7 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any
 
-from dagster_planexec.journal.told.redact import redacted
+from dagster_planexec.journal.door.redact import redacted
 
 LONGEST_LINE = 12_000
 """Characters of one value; a larger one is cut harder until it fits."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,11 @@ def _cases(kind: str) -> list[Any]:
 
 def _check(case: dict[str, Any]) -> list[Any]:
     sql = {**SQL, **case.get("sql", {})}
-    return list(static_check(edited_plan(case["edits"]), TASK, REGISTRY, sql_texts=sql))
+    task = dataclasses.replace(TASK, **case.get("task", {}))
+    earlier = [edited_plan(edits) for edits in case.get("earlier", ())]
+    plan = edited_plan(case["edits"])
+    left = case.get("replans_left", 0)
+    return list(static_check(plan, task, REGISTRY, sql_texts=sql, earlier=earlier, replans_left=left))
 
 
 @pytest.mark.parametrize(("rule", "case"), _cases("fires"))

@@ -22,7 +22,7 @@ def cap_above_policy(proposal: Proposal) -> Iterator[StaticFinding]:
         if not view.is_irreversible:
             continue
         for name, value in view.step.args.items():
-            if _BOUND.fullmatch(name) is None or value is None:
+            if not is_bound(name) or value is None:
                 continue
             limit, clause = limit_of(name, proposal.task.limits)
             amount = plain_number(value)
@@ -35,6 +35,11 @@ def cap_above_policy(proposal: Proposal) -> Iterator[StaticFinding]:
                     quoted(value),
                     "write a lower value, or leave it out: the task's own limit then counts",
                 )
+
+
+def is_bound(name: str) -> bool:
+    """Whether an argument of that name bounds what its step may do."""
+    return _BOUND.fullmatch(name) is not None
 
 
 def limit_of(name: str, limits: Limits) -> tuple[Decimal, str]:

@@ -11,22 +11,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dagster_planexec.checks.static.static_check import BAD_PLAN, is_rejected, static_check
+from dagster_planexec.checks.static.static_check import BAD_PLAN, static_check
 from dagster_planexec.cli.home import remembered
 from dagster_planexec.cli.printing import print_cut
 from dagster_planexec.compiler.binding import work_of
 from dagster_planexec.contract.codes import meaning
-from dagster_planexec.contract.verdict import first_shut
+from dagster_planexec.contract.tool import Admission
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.admit import admit_inputs, read_sql
 from dagster_planexec.execute.observer import DeadlinePassedError, within
-from dagster_planexec.execute.snapshot import Sights, look_around, unobserved
+from dagster_planexec.execute.snapshot import Landed, look_around, unobserved
 from dagster_planexec.journal.admission import encode_admission
 from dagster_planexec.journal.journal import Attempt
+from dagster_planexec.journal.patterns import FailurePattern, patterns_for
 from dagster_planexec.journal.results import landed_for
 from dagster_planexec.journal.run_report import RunReport
-from dagster_planexec.journal.told.line import one_line, shown_side
-from dagster_planexec.journal.told.sentence import sentence_of, sentence_of_plan
 from dagster_planexec.plan.digest import full_digest
 from dagster_planexec.plan.foreign.json_lines import refuse_packed, what_to_do
 from dagster_planexec.plan.model import MAX_PLAN_BYTES, Plan, as_json
@@ -35,33 +34,34 @@ from dagster_planexec.planner.request import PlanRequest
 from dagster_planexec.planner.seen import seen_of
 from dagster_planexec.planner.strict.answer import read_answer
 from dagster_planexec.planner.strict.plan_form import plan_form
-from dagster_planexec.settle import ADMISSION_DEADLINE_S, CheckedPlan, check_plan
+from dagster_planexec.settle import ADMISSION_DEADLINE_S
+from dagster_planexec.settling.checking import all_findings, check_plan, first_text
+from dagster_planexec.settling.parts import CheckedPlan
 from dagster_planexec.world.period import Period
 
 if TYPE_CHECKING:
-    from dagster_planexec.checks.static.rule import StaticFinding
     from dagster_planexec.definitions.planned_task import PlannedTask
     from dagster_planexec.execute.work import Work
 
 STDIN = "-"
+NOTHING = Admission((), {}, {})
 
 
 def prompt(planned: PlannedTask, period: Period) -> dict[str, Any]:
     """Exactly what a planner that asks a model would send for this period, as it is first asked."""
     binding = planned.binding
-    request = PlanRequest(binding.task, period, binding.registry, snapshot=seen_of(_sights(planned, period)))
-    return prompt_of(request).as_json()
-
-
-def _sights(planned: PlannedTask, period: Period) -> Sights:
-    binding = planned.binding
-    try:
-        ports = binding.wrap(binding.resources.ports())
-    except PlanexecError as error:
-        return unobserved(binding.task, error)
+    copies: Landed = {}
+    patterns: tuple[FailurePattern, ...] = ()
     with remembered(binding.journal) as journal:
-        copies = landed_for(journal, binding.task.name, period.text) if journal else {}
-    return look_around(binding.task, ports, period, copies)
+        if journal is not None:
+            copies = landed_for(journal, binding.task.name, period.text)
+            patterns = patterns_for(journal, binding.task.name)
+    try:
+        sights = look_around(binding.task, binding.wrap(binding.resources.ports()), period, copies)
+    except PlanexecError as error:
+        sights = unobserved(binding.task, error)
+    request = PlanRequest(binding.task, period, binding.registry, snapshot=seen_of(sights), patterns=patterns)
+    return prompt_of(request).as_json()
 
 
 def judge_answer(planned: PlannedTask, period: Period, answer: str, *, show: bool) -> dict[str, Any]:
@@ -99,30 +99,25 @@ def _judged(planned: PlannedTask, period: Period, plan: Plan, report: RunReport)
     work = replace(work, ports=work.ports.looking())
     now = work.ports.clock.now()
     try:
-        checked = check_plan(work, plan, _unremembered(work, period), period)
+        admission = within(ADMISSION_DEADLINE_S, lambda: admit_inputs(work, period))
+        attempt, left = _unremembered(work, period, admission), work.task.limits.max_replans
+        checked = check_plan(work, plan, attempt, period, replans_left=left)
     except (PlanexecError, DeadlinePassedError) as error:
         static = _without_world(work, plan, period)
-        if is_rejected(static):
-            report = report.with_findings(_findings(static), ())
-            return report.ended("rejected", "PLAN_REJECTED", sentence_of_plan(static, full_digest(plan), now))
-        if isinstance(error, PlanexecError):
-            raise
-        late = f"what there is could not be looked at within {ADMISSION_DEADLINE_S:g} s"
-        raise PlanexecError("TIMEOUT", late) from error
+        if not static.rejected_with:
+            late = f"what there is could not be looked at within {ADMISSION_DEADLINE_S:g} s"
+            raise error if isinstance(error, PlanexecError) else PlanexecError("TIMEOUT", late) from error
+        checked = static
     finally:
         work.journal.close()
-    report = report.with_findings(_findings(checked.findings, checked), checked.live)
-    code = checked.rejected_with
-    if code is None:
+    report = report.with_findings(all_findings(checked), checked.live)
+    if checked.rejected_with is None:
         return report.ended("succeeded", None, "the plan may run; nothing was run")
-    shut = first_shut(checked.live)
-    text = sentence_of(shut) if shut else sentence_of_plan(checked.findings, checked.digest, now)
-    return report.ended("rejected", code, text)
+    return report.ended("rejected", checked.rejected_with, first_text(checked, now))
 
 
-def _unremembered(work: Work, period: Period) -> Attempt:
+def _unremembered(work: Work, period: Period, admission: Admission) -> Attempt:
     """An attempt that only this look knows: nothing was done in it, so everything is asked of the world."""
-    admission = within(ADMISSION_DEADLINE_S, lambda: admit_inputs(work, period))
     return Attempt(
         id="", task=work.task.name, task_version=work.task.version, period=period.text, inputs_digest="",
         admission=encode_admission(admission), plan_digest=None, revision=0, provenance={}, status="open", code=None,
@@ -130,25 +125,13 @@ def _unremembered(work: Work, period: Period) -> Attempt:
     )  # fmt: skip
 
 
-def _without_world(work: Work, plan: Plan, period: Period) -> tuple[StaticFinding, ...]:
-    sql = read_sql(work.ports.roots.sql) or None
-    return static_check(plan, work.task, work.tools, known_checks=work.checks, sql_texts=sql, period=period)
-
-
-def _findings(static: tuple[StaticFinding, ...], checked: CheckedPlan | None = None) -> list[dict[str, Any]]:
-    """Live findings first, as they name the rejection; then the static ones, errors before warnings."""
-    live = [
-        _finding(v.code or "INTERNAL", None, v.check, shown_side(v.expected),
-                 f"{shown_side(v.observed)}: {one_line(v.text)}", meaning(v.code or "INTERNAL").hint)
-        for v in (checked.live if checked else ())
-        if not v.opens
-    ]  # fmt: skip
-    rules = [
-        {**_finding(f.code, f.step, f.field, f.expected, f.seen, f.hint), "severity": f.severity, "arg": f.arg,
-         "ref": f.ref}
-        for f in sorted(static, key=lambda finding: finding.severity != "error")
-    ]  # fmt: skip
-    return [*live, *rules]
+def _without_world(work: Work, plan: Plan, period: Period) -> CheckedPlan:
+    """What the rules alone say."""
+    sql, left = read_sql(work.ports.roots.sql) or None, work.task.limits.max_replans
+    found = static_check(
+        plan, work.task, work.tools, known_checks=work.checks, sql_texts=sql, period=period, replans_left=left
+    )
+    return CheckedPlan(plan, full_digest(plan), _unremembered(work, period, NOTHING), found, (), None, None)
 
 
 def _finding(code: str, *said: str | None) -> dict[str, Any]:

@@ -1,0 +1,111 @@
+"""Checking a plan before it runs: every static and live finding, and its differences to earlier plans."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from dagster_planexec.checks.static.static_check import static_check
+from dagster_planexec.contract.codes import meaning
+from dagster_planexec.contract.verdict import first_shut
+from dagster_planexec.errors import PlanexecError
+from dagster_planexec.execute.admit import read_sql
+from dagster_planexec.execute.live_check import live_check
+from dagster_planexec.execute.work import Run, Work
+from dagster_planexec.journal.admission import decode_admission
+from dagster_planexec.journal.encoding import encode_verdict
+from dagster_planexec.journal.journal import Attempt, NewEvent
+from dagster_planexec.journal.told.line import one_line, shown_side
+from dagster_planexec.journal.told.sentence import sentence_of, sentence_of_plan
+from dagster_planexec.plan.diff import Edit, diff
+from dagster_planexec.plan.digest import full_digest
+from dagster_planexec.plan.model import Plan, parse_plan
+from dagster_planexec.settling.parts import CheckedPlan
+from dagster_planexec.world.period import Period
+
+
+def check_plan(
+    work: Work, plan: Plan, attempt: Attempt, period: Period, *, earlier: Sequence[Plan] = (), replans_left: int = 0
+) -> CheckedPlan:
+    """Every static and live finding of a plan, in one pass, and its diff to the last settled period's plan.
+
+    Args:
+        work: The task and its parts.
+        plan: Any plan.
+        attempt: The attempt it is for: what was admitted, and what is done in it.
+        period: The period that was asked for.
+        earlier: The revisions of the attempt before this one, oldest first. It may not loosen what they bound.
+        replans_left: How many more plans may be asked for after this one.
+    """
+    findings = static_check(
+        plan, work.task, work.tools, known_checks=work.checks, sql_texts=read_sql(work.ports.roots.sql), period=period,
+        earlier=earlier, replans_left=replans_left,
+    )  # fmt: skip
+    admission = decode_admission(attempt.admission)
+    run = Run(work, attempt.id, plan, full_digest(plan), period, admission, "live-check")
+    # A step that breaks a rule asks nothing of the world: its arguments may name what the task does not open to it.
+    refused = frozenset(f.step for f in findings if f.severity == "error" and f.step is not None)
+    live = live_check(run, leave_out=refused).verdicts
+    edits, compared_with = _compared(work, plan, period)
+    revises = diff(earlier[-1], plan) if earlier else None
+    return CheckedPlan(plan, full_digest(plan), attempt, findings, live, edits, compared_with, revises)
+
+
+def _compared(work: Work, plan: Plan, period: Period) -> tuple[tuple[Edit, ...] | None, str | None]:
+    earlier = [
+        a for a in work.journal.newest_attempts(work.task.name)
+        if a.status == "settled" and a.plan_digest and a.period < period.text
+    ]  # fmt: skip
+    if not earlier:
+        return None, None
+    last = earlier[-1]
+    assert last.plan_digest is not None  # noqa: S101 - filtered above
+    try:
+        before = work.journal.load_plan(last.plan_digest)
+        return diff(_as_of(before, work.task.period(last.period), period), plan), last.period
+    except PlanexecError:
+        return None, None  # an altered old plan is refused where it would run; here there is nothing to compare with
+
+
+def _as_of(plan: Plan, then: Period, now: Period) -> Plan:
+    """An earlier period's plan with this period's texts: that the month moved on is no difference."""
+    text = plan.model_dump_json().replace(then.text, now.text).replace(then.compact, now.compact)
+    return parse_plan(text)
+
+
+def all_findings(checked: CheckedPlan) -> list[dict[str, Any]]:
+    """Live findings first, as they name the rejection; then the static ones, errors before warnings."""
+    live = [
+        {
+            "code": v.code, "step": None, "field": v.check, "expected": shown_side(v.expected),
+            "seen": f"{shown_side(v.observed)}: {one_line(v.text)}",
+            "hint": meaning(v.code or "INTERNAL").hint, "severity": "error", "arg": None, "ref": None,
+        }
+        for v in checked.live
+        if not v.opens
+    ]  # fmt: skip
+    static = sorted(checked.findings, key=lambda finding: finding.severity != "error")
+    return live + [
+        {"code": f.code, "step": f.step, "field": f.field, "expected": f.expected, "seen": f.seen, "hint": f.hint,
+         "severity": f.severity, "arg": f.arg, "ref": f.ref}
+        for f in static
+    ]  # fmt: skip
+
+
+def first_text(checked: CheckedPlan, now: datetime) -> str:
+    """The sentence of what stands against the plan: a live verdict, else the first rule that it breaks."""
+    shut = first_shut(checked.live)
+    return sentence_of(shut) if shut else sentence_of_plan(checked.findings, checked.digest, now)
+
+
+def journal_check(work: Work, checked: CheckedPlan) -> None:
+    """Keep what was found, whether the plan may run or not."""
+    body: Mapping[str, Any] = {
+        "digest": checked.digest,
+        "rejected_with": checked.rejected_with,
+        "findings": all_findings(checked),
+        "live": [encode_verdict(verdict) for verdict in checked.live],
+        "claims": checked.claims,
+    }
+    work.journal.append(checked.attempt.id, None, [NewEvent("checked", None, body)])

@@ -114,18 +114,49 @@ def run(project: Path | None, task: str, partition: str, *, replan: bool, home: 
 @main.command()
 @click.argument("task")
 @PARTITION
+@click.option("--answer", default=None, help="Check this answer of a model instead: a file, or - for standard input.")
 @HOME
 @AS_JSON
 @click.pass_obj
 @answering
-def plan(project: Path | None, task: str, partition: str, *, home: Path | None, as_json: bool) -> Any:  # noqa: ANN401
-    """Have a plan proposed and checked against the world, and show it. Runs nothing."""
-    from dagster_planexec.cli.verbs.looking import propose  # noqa: PLC0415 - Dagster, only where it is needed
+def plan(
+    project: Path | None, task: str, partition: str, *, answer: str | None, home: Path | None, as_json: bool
+) -> Any:  # noqa: ANN401
+    """Have a plan proposed and checked against the world, and show it. Runs nothing.
 
+    With --answer, the plan is what somebody's model answered to `planexec prompt`: nobody is asked, nothing is kept.
+    """
     folder = find_project(project)
     at_home(folder, home)
     planned = folder.task(task)
-    return propose(planned, period_of(planned, partition, ended=False), show=not as_json)
+    period = period_of(planned, partition, ended=False)
+    if answer is not None:
+        from dagster_planexec.cli.verbs.model.asking import judge_answer  # noqa: PLC0415 - Dagster, where it is needed
+
+        return judge_answer(planned, period, answer, show=not as_json)
+    from dagster_planexec.cli.verbs.looking import propose  # noqa: PLC0415 - Dagster, only where it is needed
+
+    return propose(planned, period, show=not as_json)
+
+
+@main.command()
+@click.argument("task")
+@PARTITION
+@HOME
+@AS_JSON
+@click.pass_obj
+@looking_only
+def prompt(project: Path | None, task: str, partition: str, *, home: Path | None, as_json: bool) -> None:  # noqa: ARG001
+    """Print exactly what a model would be asked for a plan, as one JSON document. Asks none, runs nothing.
+
+    Paste `messages` into any model, and give its answer to `planexec plan --answer`.
+    """
+    from dagster_planexec.cli.verbs.model.asking import prompt as asked  # noqa: PLC0415 - Dagster, where it is needed
+
+    folder = find_project(project)
+    looking_home(folder, home)
+    planned = folder.task(task)
+    print_json(asked(planned, period_of(planned, partition, ended=False)))
 
 
 @main.command()

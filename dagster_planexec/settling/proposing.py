@@ -10,6 +10,7 @@ from dagster_planexec.checks.static.edits import mechanical_edits
 from dagster_planexec.checks.static.static_check import is_rejected
 from dagster_planexec.contract.codes import meaning
 from dagster_planexec.errors import PlanexecError
+from dagster_planexec.execute.snapshot import snapshot
 from dagster_planexec.journal.attempts.budget import left, spent
 from dagster_planexec.journal.encoding import bounded
 from dagster_planexec.journal.journal import Attempt, NewEvent
@@ -21,6 +22,7 @@ from dagster_planexec.plan.model import Plan
 from dagster_planexec.plan.sameness import deeds_digest
 from dagster_planexec.planner.planner import Proposal
 from dagster_planexec.planner.request import PlanRequest, Repair, Revising
+from dagster_planexec.planner.seen import seen_of
 from dagster_planexec.settling.checking import all_findings, check_plan, first_text, journal_check
 from dagster_planexec.settling.parts import CheckedPlan, Prepared, Settling
 from dagster_planexec.world.period import Period
@@ -31,8 +33,8 @@ def is_unheard(code: str) -> bool:
     return meaning(code).group in {"transient", "access"}
 
 
-REFUSED = frozenset({"PLAN_REJECTED"})
-"""Codes of a proposal that came, and was none. Every other code says that none came: an error, not a rejection."""
+REFUSED = frozenset({"PLAN_REJECTED", "MODEL_REFUSED", "ANSWER_TRUNCATED", "ANSWER_EMPTY", "ANSWER_INVALID"})
+"""Codes of an answer that came, and was no plan. Every other code says that none came: an error, not a rejection."""
 
 
 def own_plan(settling: Settling, attempt: Attempt) -> Proposal | None:
@@ -59,8 +61,10 @@ def _broke_a_rule(settling: Settling, attempt: Attempt) -> bool:
 def request_of(settling: Settling, period: Period, *, revising: Revising | None = None) -> PlanRequest:
     """What the planner is told."""
     work = settling.work
+    # Looking costs time, and whoever answers from a file looks at nothing.
+    seen = seen_of(snapshot(work, period)) if settling.planner.calls_model else ()
     patterns = patterns_for(work.journal, work.task.name)
-    return PlanRequest(work.task, period, work.tools, patterns=patterns, revising=revising)
+    return PlanRequest(work.task, period, work.tools, snapshot=seen, patterns=patterns, revising=revising)
 
 
 def checked_proposal(

@@ -38,10 +38,13 @@ if TYPE_CHECKING:
     from dagster_planexec.errors import PlanexecError
     from dagster_planexec.plan.foreign.plans import ForeignPlan, import_plan, read_plans
     from dagster_planexec.plan.model import Plan
+    from dagster_planexec.planner.openai.openai_planner import OpenAIPlanner
     from dagster_planexec.planner.pinned_planner import PinnedPlanner
     from dagster_planexec.planner.planner import Planner, Proposal
     from dagster_planexec.planner.recorded_planner import RecordedPlanner
+    from dagster_planexec.planner.recording_planner import RecordingPlanner
     from dagster_planexec.planner.request import PlanRequest
+    from dagster_planexec.resources.model.openai_planner import OpenAIPlannerResource
     from dagster_planexec.tools import BUILTIN_TOOLS
 
 __version__ = "0.1.0"
@@ -73,9 +76,12 @@ _WHERE = {
     "errors": ("PlanexecError",),
     "plan.foreign.plans": ("ForeignPlan", "import_plan", "read_plans"),
     "plan.model": ("Plan",),
+    "planner.openai.openai_planner": ("OpenAIPlanner",),
     "planner.pinned_planner": ("PinnedPlanner",),
     "planner.planner": ("PlanRequest", "Planner", "Proposal"),
     "planner.recorded_planner": ("RecordedPlanner",),
+    "planner.recording_planner": ("RecordingPlanner",),
+    "resources.model.openai_planner": ("OpenAIPlannerResource",),
     "tools": ("BUILTIN_TOOLS",),
 }
 _MODULE_OF = {name: f"{__name__}.{module}" for module, names in _WHERE.items() for name in names}
@@ -92,6 +98,8 @@ __all__ = [
     "Held",
     "Limits",
     "NamedInput",
+    "OpenAIPlanner",
+    "OpenAIPlannerResource",
     "PinnedPlanner",
     "Plan",
     "PlanRequest",
@@ -101,6 +109,7 @@ __all__ = [
     "PortResources",
     "Proposal",
     "RecordedPlanner",
+    "RecordingPlanner",
     "ResultShape",
     "Scope",
     "Task",

@@ -31,7 +31,25 @@ def _rebuild(kind: type[PlanexecError], code: str, message: str, hint: str) -> P
 
 
 class PortError(PlanexecError):
-    """A part of the world answered with an error, or did not answer. Tools let it pass; the harness reads its code."""
+    """A part of the world answered with an error, or did not answer. Tools let it pass; the harness reads its code.
+
+    Args:
+        code: As of `PlanexecError`.
+        message: As of `PlanexecError`.
+        hint: As of `PlanexecError`.
+        retry_after_s: Seconds after which the service asked to be called again; None if it said nothing.
+    """
+
+    def __init__(self, code: str, message: str, *, hint: str = "", retry_after_s: float | None = None) -> None:
+        super().__init__(code, message, hint=hint)
+        self.retry_after_s = retry_after_s
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild_of_port, (type(self), self.code, self.message, self.hint, self.retry_after_s))
+
+
+def _rebuild_of_port(kind: type[PortError], code: str, message: str, hint: str, after: float | None) -> PortError:
+    return kind(code, message, hint=hint, retry_after_s=after)
 
 
 class IndependenceError(PlanexecError):

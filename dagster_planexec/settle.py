@@ -14,6 +14,7 @@ from dagster_planexec.execute.observer import DeadlinePassedError, look, within
 from dagster_planexec.execute.work import Work
 from dagster_planexec.journal.admission import decode_admission, encode_admission, inputs_digest
 from dagster_planexec.journal.journal import Attempt, NewEvent
+from dagster_planexec.journal.patterns import note_failures, note_resolution
 from dagster_planexec.journal.run_report import RunReport, RunStatus, close_steps, read_steps, save_report
 from dagster_planexec.journal.told.trace import BEGINS
 from dagster_planexec.plan.digest import digest_of
@@ -131,6 +132,7 @@ def _run(settling: Settling, prepared: Prepared, period: Period) -> tuple[RunRep
     tools = settling.work.tools
     irreversible = [name for name in tools if tools[name].contract.effect == "irreversible"]
     close_steps(journal, attempt.id, run_id, checked.plan, irreversible=irreversible)
+    note_failures(journal, attempt.id, run_id, checked.plan)
     steps = read_steps(journal, attempt.id, run_id, checked.plan)
     report = prepared.report.of_run(run_id, steps, reports=settling.work.ports.roots.reports)
     wanted = wanted_in(settling.work, attempt, run_id)
@@ -139,6 +141,8 @@ def _run(settling: Settling, prepared: Prepared, period: Period) -> tuple[RunRep
     stops = journal.events(attempt.id, run_id=run_id, kinds=["stopped"])
     status, code, text = _end(steps, cancelled=any(stop.payload["code"] == "CANCELLED" for stop in stops))
     journal.close_run(attempt.id, run_id, {"succeeded": "settled"}.get(status, status), code)
+    if status == "succeeded":
+        note_resolution(journal, attempt.id, run_id)
     return report.ended(status, code, text), None
 
 
@@ -189,7 +193,11 @@ def _end(steps: Sequence[Any], *, cancelled: bool) -> tuple[RunStatus, str | Non
     held = next((s for s in steps if s.outcome == "held"), None)
     if held is not None:
         return "held", held.code, held.reason
-    left = next((s for s in steps if s.outcome == "not-run"), None)
+    waits = next((s for s in steps if s.outcome == "waiting"), None)
+    if waits is not None:
+        return "waiting", waits.code, waits.reason
+    # One that is not run and has a code was left out because of it, by a rule: nothing needs it.
+    left = next((s for s in steps if s.outcome == "not-run" and s.code is None), None)
     if left is not None:
         code = "CANCELLED" if cancelled else "INTERNAL"
         return "error", code, f"the run ended before step {left.id}; its log says why"

@@ -7,7 +7,7 @@ source raises: such a check agrees with itself for ever and cannot fire.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dagster_planexec.contract.verdict import Phase, Side, Status, Verdict
 from dagster_planexec.errors import IndependenceError
@@ -95,7 +95,8 @@ class Check:
             if side is None:
                 return closed("not-evaluated", "INTERNAL", "nothing was observed", left=stated)
             if isinstance(side, Observation) and side.state == "errored":
-                return closed("errored", side.code or "INTERNAL", side.message or "the probe failed", left=stated)
+                shut = closed("errored", side.code or "INTERNAL", side.message or "the probe failed", left=stated)
+                return replace(shut, retry_after_s=side.retry_after_s)
         assert observed is not None  # noqa: S101 - narrowed by the loop above
         assert against is not None  # noqa: S101 - narrowed by the loop above
         if observed.state == "absent" and self.absent_code is not None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dagster_planexec.journal.run_report import RunStatus
     from dagster_planexec.world.period import Period
 
-EXIT = {"succeeded": 0, "held": 3, "stopped": 4, "rejected": 5, "error": 1}
+EXIT = {"succeeded": 0, "held": 3, "waiting": 6, "stopped": 4, "rejected": 5, "error": 1}
 """Status to exit code."""
 
 
@@ -24,7 +24,8 @@ def blank(
     """A document in which nothing happened yet: every part is there, counts are 0 and unknown values null."""
     return {
         "version": 1, "task": task, "partition": partition,
-        "plan": {"digest": None, "planner": None, "author": None, "revision": 0, "model_called": False},
+        "plan": {"digest": None, "planner": None, "author": None, "revision": 0, "model_called": False,
+                 "usage": None},
         "status": status, "code": code, "cause": None, "text": text,
         "hint": hint or (meaning(code).hint if code else None),
         "task_run_id": None, "plan_run_id": None, "ended_at": None,

@@ -25,8 +25,9 @@ from dagster_planexec.contract.tool import Tool, ToolRegistry
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.work import Work
 from dagster_planexec.journal.journal import Journal, Listener
+from dagster_planexec.recovery.choice import Chooser
 from dagster_planexec.world.local.absent_ports import NoCreditApi, NoObjectStore
-from dagster_planexec.world.ports import Clock, Ports
+from dagster_planexec.world.ports import Clock, ObjectStore, Ports
 from dagster_planexec.world.system_clock import SystemClock
 
 _REF = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
@@ -84,7 +85,10 @@ def port_of(name: str, resource: PortResource) -> Any:  # noqa: ANN401 - each po
             "BAD_CONTRACT", f"the resource {name!r} is torn down or has resources of its own; its port outlives both",
             hint="open and close in the port what has to be closed, and give the resource plain settings",
         )  # fmt: skip
-    return made.port()
+    port = made.port()
+    if isinstance(port, ObjectStore):
+        port.remade_by(lambda: port_of(name, resource))
+    return port
 
 
 @cache  # never written to; Dagster wants an instance to make a resource, and would make a new one for each: 20 to 50 ms
@@ -122,6 +126,8 @@ class TaskBinding:
     """Checks of the project's own, beside those of this package."""
     listeners: Callable[[], Sequence[Listener]] = _no_listeners
     """Who is told of journalled events. Asked once by the task run and once by the plan run."""
+    chooser: Callable[[], Chooser] | None = None
+    """Who picks where the rules leave more than one thing to do; used only if the task says `recovery_choice`."""
     wrap: Callable[[Ports], Ports] = _as_they_are
     """Put around the ports of every run."""
 
@@ -170,7 +176,8 @@ def work_of(binding: TaskBinding, *, journal: str | None = None) -> Work:
     """
     remembered = Journal(journal or binding.journal, listeners=binding.listeners())
     ports = binding.wrap(binding.resources.ports())
-    return Work(binding.task, binding.registry, ports, remembered, {**BINDERS, **binding.checks})
+    chooser = binding.chooser() if binding.chooser is not None and binding.task.recovery_choice else None
+    return Work(binding.task, binding.registry, ports, remembered, {**BINDERS, **binding.checks}, chooser)
 
 
 def load_binding(ref: str, folder: str | None = None) -> TaskBinding:

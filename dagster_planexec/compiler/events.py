@@ -14,7 +14,19 @@ from dagster_planexec.contract.verdict import Verdict, first_shut, worst
 from dagster_planexec.execute.work import StepReport
 from dagster_planexec.journal.told.line import one_line, shown
 from dagster_planexec.journal.told.sentence import LONGEST_SENTENCE, LONGEST_TOLD, sentence_of
-from dagster_planexec.recovery.decision import Decision, Hold, Proceed, Replan, Retry, Stop
+from dagster_planexec.recovery.decision import (
+    Decision,
+    Hold,
+    Proceed,
+    RefreshCredentials,
+    Replan,
+    Retry,
+    RetryAfter,
+    RetryCorrected,
+    Skip,
+    Stop,
+    UseFallback,
+)
 from dagster_planexec.world.period import Period
 
 ROOT = "planexec"
@@ -53,9 +65,11 @@ def described(verdicts: Sequence[Verdict], *, step: str, hold: str | None = None
 
 
 def severity_of(decision: Decision) -> dg.AssetCheckSeverity:
-    """How grave a shut gate is: what a person, the next try or another plan may settle is a warning."""
+    """How grave a shut gate is: what a person, the next try, time or another plan may settle is a warning."""
     match decision:
-        case Hold() | Retry() | Replan():
+        case Hold() | Retry() | RetryAfter() | Replan() | Skip():
+            return dg.AssetCheckSeverity.WARN
+        case RefreshCredentials() | RetryCorrected() | UseFallback():
             return dg.AssetCheckSeverity.WARN
         case Proceed() | Stop():
             return dg.AssetCheckSeverity.ERROR
@@ -115,7 +129,7 @@ def follow(report: StepReport, task: Task, *, max_tries: int, log: dg.DagsterLog
         dagster.Failure: The run stops here.
     """
     decision = report.decision
-    if report.state == "not-run":
+    if report.state == "not-run" and not isinstance(decision, Skip):
         log.info("step %s is not run: %s", report.step, one_line(report.reason))
         return
     match decision:
@@ -124,6 +138,13 @@ def follow(report: StepReport, task: Task, *, max_tries: int, log: dg.DagsterLog
         case Retry():
             log.warning(one_line(decision.reason))
             raise dg.RetryRequested(max_retries=max_tries, seconds_to_wait=decision.after_s)
+        case RefreshCredentials() | RetryCorrected() | UseFallback():
+            # The step runner goes on by itself after these; should one get here, nothing was decided for Dagster.
+            raise dg.RetryRequested(max_retries=max_tries, seconds_to_wait=0)
+        case RetryAfter():
+            log.warning("step %s waits for a time (%s): %s", report.step, report.code, one_line(report.reason))
+        case Skip():
+            log.warning("step %s is left out: %s", report.step, one_line(decision.reason))
         case Replan():
             log.warning("step %s: another plan is asked for: %s", report.step, one_line(decision.reason))
         case Hold():

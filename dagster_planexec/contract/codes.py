@@ -207,6 +207,27 @@ CODES: dict[str, Meaning] = {
     "REPLAN_UNCHANGED": Meaning(
         "plan", "the new plan does the same as an earlier one", "read the journal of the attempt"
     ),
+    "MODEL_REFUSED": Meaning(
+        "plan",
+        "the model declines to write the plan, or its service filters the answer",
+        "read what it says; correct the goal or the names in the task, or write the plan by hand",
+    ),
+    "ANSWER_TRUNCATED": Meaning(
+        "plan",
+        "the model's answer ends before the plan does",
+        "allow the planner more output tokens, or the task fewer steps",
+    ),
+    "ANSWER_EMPTY": Meaning("plan", "the model's service answered without an answer", "run again"),
+    "ANSWER_INVALID": Meaning(
+        "plan",
+        "the model's answer is no plan",
+        "run again; if it recurs, the service does not hold the model to the schema",
+    ),
+    "REQUEST_REFUSED": Meaning(
+        "plan",
+        "the model's service does not take the request",
+        "see what it says; a model that knows no strict JSON schema cannot be used",
+    ),
     # effects
     "EFFECT_UNKNOWN": Meaning(
         "effect",
@@ -231,6 +252,11 @@ CODES: dict[str, Meaning] = {
     "LEASE_BUSY": Meaning("attempt", "another run holds this month", "wait for it"),
     "LEASE_LOST": Meaning("attempt", "another run took this month over", "look at the other run"),
     "CANCELLED": Meaning("attempt", "the run was terminated", "run the month again; finished steps are reused"),
+    "BUDGET_EXHAUSTED": Meaning(
+        "attempt",
+        "the attempt's model calls, tokens, retries or new plans are used up",
+        "read the journal of the attempt; the limits are the task's, and a new attempt has its own",
+    ),
     "INTERNAL": Meaning(
         "attempt", "something unforeseen happened", "report it with the run's log; nothing after it was run"
     ),
@@ -240,6 +266,9 @@ CODES: dict[str, Meaning] = {
     ),
     "UNKNOWN_REFERENCE": Meaning(
         "setup", "nothing is remembered under that name", "look at `planexec status TASK`, or choose another --home"
+    ),
+    "MODEL_UNKNOWN": Meaning(
+        "setup", "the model's service has no such model", "correct the model's name, or the address of the service"
     ),
     "BAD_CONTRACT": Meaning("setup", "a file contract does not say what it must", "correct the named field"),
     "HOME_UNWRITABLE": Meaning("setup", "the home folder cannot be written", "choose another with --home"),

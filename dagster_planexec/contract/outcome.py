@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from dagster_planexec.world.observation import Fact
 
-StepState = Literal["done", "reused", "failed", "held", "not-run"]
+StepState = Literal["done", "reused", "failed", "held", "waiting", "not-run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,8 @@ class Failed:
     message: str
     """One bounded sentence; text from outside is quoted."""
     facts: Mapping[str, Fact] = field(default_factory=dict)
+    retry_after_s: float | None = None
+    """Seconds after which the service asked to be called again; None if it said nothing."""
 
 
 @dataclass(frozen=True, slots=True)

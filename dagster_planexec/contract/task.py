@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from dagster_planexec.contract.file_contract import FileContract
+from dagster_planexec.contract.strategies import strategies_of
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.world.period import Granularity, Period
 from dagster_planexec.world.ports import Roots
@@ -179,6 +180,12 @@ class Limits:
     max_replans: int = 2
     """New plans that may be asked for in one attempt, the first plan not counted."""
     run_deadline_s: float = 3600.0
+    max_model_calls: int = 12
+    """Calls of a model in one attempt: plans, their repairs, re-plans, choices of what to do next."""
+    max_tokens: int = 400_000
+    """Tokens of all of them, in and out."""
+    max_retries: int = 24
+    """Times anything may be tried again in one attempt, over all its steps and all its runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +224,8 @@ class Task:
     """Codes of failed checks after which another plan may be asked for. A surprise or a checkpoint needs no code."""
     checkpoints: bool = False
     """Whether a plan may end at a checkpoint, to be continued from what was seen there."""
+    recovery_choice: bool = False
+    """Whether a model may pick where the rules leave several things to do. It picks from their menu, or nothing."""
     last_period: str | None = None
 
     def __post_init__(self) -> None:
@@ -234,6 +243,13 @@ class Task:
         if lacking:
             msg = f"task {self.name!r} compares or credits something, and its limits do not state {', '.join(lacking)}"
             raise ValueError(msg)
+        for code in sorted(self.replannable):
+            if "replan" not in strategies_of(code):
+                raise PlanexecError(
+                    "BAD_CONTRACT",
+                    f"task {self.name!r} lists {code[:40]!r} as re-plannable; no other plan helps there",
+                    hint="list codes that docs/codes.md has `replan` for",
+                )  # fmt: skip
 
     def _bounds_it_needs(self) -> tuple[str, ...]:
         pays = any(made.credit_rule is not None for made in self.deliverables)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from threading import Event
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from dagster_planexec.contract.outcome import Outcome
+from dagster_planexec.contract.strategies import Strategy, what_widens
 from dagster_planexec.contract.task import Task
-from dagster_planexec.errors import PlanexecError
+from dagster_planexec.errors import PlanexecError, PortError
 from dagster_planexec.world.observation import Fact, Observation
 from dagster_planexec.world.period import Period
 from dagster_planexec.world.ports import ObjectFacts, Ports
@@ -86,6 +89,24 @@ class ToolCall:
     """What a port saw while it worked for the tool (bytes on the wire); written by `witness`, read by checks."""
     preview: Observation | None = None
     """What `Tool.preview` saw when the preconditions were judged. An irreversible tool does exactly that or nothing."""
+    given_up: Event = field(default_factory=Event, compare=False)
+    """Set when the harness no longer waits for the call. What is done after that is done for nobody."""
+
+    began: float = field(default_factory=time.monotonic, compare=False)
+
+    @property
+    def left_s(self) -> float:
+        """Seconds until the call's deadline, whatever it has waited for so far; never below 0."""
+        return max(0.0, self.deadline_s - (time.monotonic() - self.began))
+
+    def require_wanted(self, doing: str) -> None:
+        """Asked by a tool right before it changes anything outside a session, which has a deadline of its own.
+
+        Raises:
+            PortError: TIMEOUT if the call was given up: a late call leaves the world as it is.
+        """
+        if self.given_up.is_set():
+            raise PortError("TIMEOUT", f"{doing} was not begun: the call of step {self.step!r} was given up before")
 
 
 class Tool(ABC):
@@ -139,6 +160,9 @@ class ToolContract:
     lookup: Lookup = "none"
     """How the outcome of an interrupted call can be found out. Required for `irreversible`."""
     fallback: str | None = None
+    """The tool that is called with the same arguments where this one cannot be; its result is judged as this one's."""
+    strategies: Mapping[str, tuple[Strategy, ...]] = field(default_factory=dict)
+    """Code to what may follow it here: less than `contract.strategies` allows, never more."""
     writes: str | None = "target"
     """The argument that names what the call writes; None if it writes nothing a plan can name."""
     perishable: bool = False
@@ -147,6 +171,9 @@ class ToolContract:
     """Names of checks asked when a step is done. The step stands whatever they find; the rest of the plan may not."""
     measures: Mapping[str, str] = field(default_factory=dict)
     """What a plan may expect of a done step, `{"about": "step:<id>", "measure": <name>}`: name to what it counts."""
+
+
+_WEIGHT: Mapping[Effect, int] = {"read": 0, "write": 1, "irreversible": 2}
 
 
 class ToolRegistry:
@@ -160,7 +187,27 @@ class ToolRegistry:
                 raise PlanexecError("BAD_CONTRACT", f"two tools are named {name!r}")
             if tool.contract.effect == "irreversible" and tool.contract.lookup == "none":
                 raise PlanexecError("BAD_CONTRACT", f"irreversible tool {name!r} has no lookup for unknown outcomes")
+            if wrong := what_widens(tool.contract.strategies):
+                raise PlanexecError("BAD_CONTRACT", f"tool {name!r} widens what may follow a code: {'; '.join(wrong)}")
             self._tools[name] = tool
+        for tool in self._tools.values():
+            self._require_sound_fallback(tool.contract)
+
+    def _require_sound_fallback(self, contract: ToolContract) -> None:
+        """A fallback does no more than what it stands for, and is not that itself. One that is not here is not used."""
+        if contract.fallback is None:
+            return
+        if contract.effect == "irreversible":
+            raise PlanexecError("BAD_CONTRACT", f"irreversible tool {contract.name!r} names a fallback")
+        if contract.fallback == contract.name:
+            raise PlanexecError("BAD_CONTRACT", f"tool {contract.name!r} is its own fallback")
+        other = self._tools.get(contract.fallback)
+        if other is not None and _WEIGHT[other.contract.effect] > _WEIGHT[contract.effect]:
+            raise PlanexecError(
+                "BAD_CONTRACT",
+                f"the fallback {contract.fallback!r} of tool {contract.name!r} is a tool of effect "
+                f"{other.contract.effect!r}; expected {contract.effect!r} or less",
+            )
 
     def __getitem__(self, name: str) -> Tool:
         """The tool of that name; KeyError if there is none."""

@@ -40,6 +40,8 @@ class Verdict:
     """The stable code if the gate stays shut, else None."""
     text: str = ""
     """One sentence for a person."""
+    retry_after_s: float | None = None
+    """For `errored`: seconds after which the service asked to be looked at again. It is for the try, not for memory."""
 
     @property
     def opens(self) -> bool:

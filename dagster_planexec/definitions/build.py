@@ -14,6 +14,7 @@ from dagster_planexec.definitions.task_asset import effect_assets, task_asset
 from dagster_planexec.definitions.triggers.arrival_sensor import arrival_sensor
 from dagster_planexec.definitions.triggers.failure_sensor import OnFailure, failure_sensor, log_failure
 from dagster_planexec.definitions.triggers.schedule import task_schedule
+from dagster_planexec.definitions.triggers.waits_sensor import waits_sensor
 from dagster_planexec.errors import PlanexecError
 
 
@@ -48,11 +49,8 @@ def planexec_definitions(
         jobs=[task_job(p.binding.task) for p in tasks],
         schedules=[task_schedule(p.binding.task) for p in tasks],
         sensors=[
-            *(
-                sensors
-                if sensors is not None
-                else (arrival_sensor(p.binding) for p in tasks if p.binding.task.drop is not None)
-            ),
+            *(sensors if sensors is not None else (arrival_sensor(p.binding) for p in tasks if p.binding.task.drop)),
+            *(waits_sensor(p.binding) for p in tasks),
             failure_sensor([p.binding.task for p in tasks], on_failure=on_failure),
         ],
         resources=_shown(tasks),

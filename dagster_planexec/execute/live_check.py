@@ -7,10 +7,9 @@ from pathlib import Path
 
 from dagster_planexec.checks.check import BoundCheck
 from dagster_planexec.checks.live.catalogue import LIVE_STEP_CHECKS, plan_checks, step_checks
-from dagster_planexec.contract.outcome import Failed
 from dagster_planexec.contract.verdict import Verdict
 from dagster_planexec.execute.judging import judge
-from dagster_planexec.execute.resolve import identity_with, resolve_step, scope_of
+from dagster_planexec.execute.resolve import Unfit, identity_with, resolve_step, scope_of
 from dagster_planexec.execute.work import Run
 from dagster_planexec.journal.results import find_done
 from dagster_planexec.plan.model import Step
@@ -44,7 +43,7 @@ def live_check(run: Run, *, leave_out: frozenset[str] = frozenset()) -> LiveRepo
         ):
             continue
         resolved = resolve_step(run, step, {})
-        if isinstance(resolved, Failed):
+        if isinstance(resolved, Unfit):
             continue  # the static check names it
         scope = scope_of(run, step, resolved)
         names = [name for name in scope.contract.preconditions if name in LIVE_STEP_CHECKS]

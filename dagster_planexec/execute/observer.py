@@ -71,15 +71,15 @@ def observe(
 def look(probe: Probe, ports: Ports, *, deadline_s: float = PROBE_DEADLINE_S) -> Observation:
     """One probe's observation; `errored` with a code if there is none to be had."""
 
-    def errored(code: str, message: str) -> Observation:
-        return Observation(probe.source(ports), "errored", {}, code, message)
+    def errored(code: str, message: str, retry_after_s: float | None = None) -> Observation:
+        return Observation(probe.source(ports), "errored", {}, code, message, retry_after_s)
 
     try:
         answer = within(deadline_s, lambda: probe.observe(ports))
     except DeadlinePassedError:
         return errored("TIMEOUT", f"{probe.reader} of {probe.subject} did not answer within {deadline_s:g} s")
     except PortError as error:
-        return errored(error.code, error.message)
+        return errored(error.code, error.message, error.retry_after_s)
     except Exception as error:  # noqa: BLE001 - a probe that raises anything has observed nothing
         return errored(
             "INTERNAL", f"{probe.reader} of {probe.subject} raised {type(error).__name__}: {str(error)[:300]}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,8 +29,29 @@ class Resolved:
     inputs: Mapping[str, DoneStep]
 
 
-def resolve_step(run: Run, step: Step, inputs: Mapping[str, DoneStep]) -> Resolved | Failed:
-    """The step's arguments, or why they cannot be had."""
+Respelling = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Unfit:
+    """Arguments that the tool does not take."""
+
+    failed: Failed
+    raw: Mapping[str, Any] | None
+    """None if they could not even be put together."""
+
+
+def resolve_step(
+    run: Run, step: Step, inputs: Mapping[str, DoneStep], *, respell: Respelling | None = None
+) -> Resolved | Unfit:
+    """The step's arguments, or why they cannot be had.
+
+    Args:
+        run: The run.
+        step: The step.
+        inputs: What the steps left that it refers to.
+        respell: Writes them in another way first, if there is one.
+    """
 
     def look_up(reference: Reference) -> Any:  # noqa: ANN401 - a result field is any JSON
         return inputs[reference.step].result[reference.field]
@@ -38,13 +59,16 @@ def resolve_step(run: Run, step: Step, inputs: Mapping[str, DoneStep]) -> Resolv
     try:
         raw = resolve(step.args, look_up)
     except KeyError as error:
-        return Failed("VALIDATION_ERROR", f"step {step.id!r} refers to a result that is not there: {error}")
+        text = f"step {step.id!r} refers to a result that is not there: {error}"
+        return Unfit(Failed("VALIDATION_ERROR", text), None)
+    if respell is not None:
+        raw = dict(respell(raw) or raw)
     try:
         args = run.work.tools[step.tool].contract.args.model_validate(raw)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"])
-        return Failed("VALIDATION_ERROR", f"step {step.id!r}, argument {where}: {first['msg']}")
+        return Unfit(Failed("VALIDATION_ERROR", f"step {step.id!r}, argument {where}: {first['msg']}"), raw)
     return Resolved(args, raw, inputs)
 
 

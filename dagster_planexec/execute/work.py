@@ -14,6 +14,7 @@ from dagster_planexec.contract.tool import Admission, ToolCall, ToolContract, To
 from dagster_planexec.contract.verdict import Verdict
 from dagster_planexec.journal.journal import Journal
 from dagster_planexec.plan.model import Plan
+from dagster_planexec.recovery.choice import Chooser
 from dagster_planexec.recovery.decision import Decision
 from dagster_planexec.world.period import Period
 from dagster_planexec.world.ports import Ports
@@ -29,6 +30,8 @@ class Work:
     journal: Journal
     checks: Mapping[str, Binder] = field(default_factory=lambda: BINDERS)
     """Every check that contracts, tasks and plans may name; a project may add its own to those of this package."""
+    chooser: Chooser | None = None
+    """Who picks where the rules leave more than one thing to do; asked only if the task allows it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,20 +15,20 @@ from dagster_planexec.contract.codes import meaning
 from dagster_planexec.contract.outcome import StepState
 from dagster_planexec.contract.task import Task
 from dagster_planexec.contract.verdict import Verdict
-from dagster_planexec.journal import schema as t
 from dagster_planexec.journal.encoding import bounded, decode, decode_verdict, dumps, plain
 from dagster_planexec.journal.journal import Journal, NewEvent
+from dagster_planexec.journal.store import tables as t
 from dagster_planexec.plan.model import Plan, Step
 from dagster_planexec.world.observation import Fact
 from dagster_planexec.world.period import Period
 
-RunStatus = Literal["succeeded", "held", "stopped", "rejected", "error"]
+RunStatus = Literal["succeeded", "held", "waiting", "stopped", "rejected", "error"]
 
 _FORMATS = {"md": "md_file", "html": "html_file", "json": "json_file"}
 """Report format to the field of a result that names its file."""
 _MADE = frozenset({"done", "reused"})
 
-EXIT_CODES: dict[RunStatus, int] = {"succeeded": 0, "held": 3, "stopped": 4, "rejected": 5, "error": 1}
+EXIT_CODES: dict[RunStatus, int] = {"succeeded": 0, "held": 3, "waiting": 6, "stopped": 4, "rejected": 5, "error": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +163,7 @@ class RunReport:
                 "author": self.provenance.get("author"),
                 "revision": self.revision,
                 "model_called": bool(self.provenance.get("model_called", False)),
+                "usage": self.provenance.get("usage"),
             },
             "status": self.status,
             "code": self.code,
@@ -226,15 +227,17 @@ def close_steps(journal: Journal, attempt: str, run_id: str, plan: Plan, *, irre
     """
     ended = {event.step for event in journal.events(attempt, run_id=run_id, kinds=["step-ended"])}
     stops = journal.events(attempt, run_id=run_id, kinds=["stopped"])
-    held = [
-        e.step for e in journal.events(attempt, run_id=run_id, kinds=["step-ended"]) if e.payload["state"] == "held"
-    ]
+    states = [(e.step, e.payload["state"]) for e in journal.events(attempt, run_id=run_id, kinds=["step-ended"])]
+    held = [step for step, state in states if state == "held"]
+    waits = [step for step, state in states if state == "waiting"]
     if stops and stops[0].payload.get("replan"):
         because = f"another plan is asked for after {stops[0].step}"
     elif stops:
         because = f"the run stopped at {stops[0].step}: {stops[0].payload['code']}"
     elif held:
         because = f"{held[0]} waits for a person"
+    elif waits:
+        because = f"{waits[0]} waits for a time"
     else:
         because = "the run ended before it"
     begun = {event.step for event in journal.events(attempt, run_id=run_id, kinds=["calling"])}

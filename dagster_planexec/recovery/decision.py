@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+import re
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, TypeAlias
 
+from dagster_planexec.contract.strategies import Strategy
 from dagster_planexec.contract.tool import Effect
 
 Stage = Literal["precondition", "call", "postcondition", "surprise"]
@@ -20,10 +22,47 @@ class Proceed:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Try the same step again after a pause."""
+    """Try the same step again after a pause, in the same run."""
 
     reason: str
     after_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class RetryAfter:
+    """Try again much later: the run ends without failing and holds nothing, and another continues when it is time."""
+
+    reason: str
+    after_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshCredentials:
+    """Have the credentials read anew, then try again at once."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RetryCorrected:
+    """Respell an argument as the tool takes it, then try again at once."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class UseFallback:
+    """Have another tool make the same call, at once. What it leaves is judged as the step's own."""
+
+    reason: str
+    tool: str
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """Leave the step out and go on: nothing needs it."""
+
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +86,14 @@ class Stop:
     reason: str
 
 
-Decision: TypeAlias = Proceed | Retry | Replan | Hold | Stop
+Decision: TypeAlias = (
+    Proceed | Retry | RetryAfter | RefreshCredentials | RetryCorrected | UseFallback | Skip | Replan | Hold | Stop
+)
+
+
+def word_of(decision: Decision) -> str:
+    """A decision as the journal and people call it: `retry-after` of a RetryAfter."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", type(decision).__name__).lower()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +107,7 @@ class Situation:
     effect: Effect
     idempotent: bool
     tries: int
-    """Tries of this step so far, this one included."""
+    """Tries of this step so far in this run, this one included."""
     max_tries: int
     text: str
     """The sentence of the verdict or failure, for the reason."""
@@ -71,3 +117,34 @@ class Situation:
     """The task lists the code as one after which another plan may be asked for."""
     checkpoint: bool = False
     """The plan itself ends here: what comes next depends on what was seen."""
+    narrowed: tuple[Strategy, ...] | None = None
+    """What the tool's contract leaves of the code's strategies; None if it says nothing."""
+    retries_left: int | None = None
+    """How often anything in this attempt may still be tried again; None if nobody counts."""
+    retry_after_s: float | None = None
+    """After how many seconds the service asked to be called again."""
+    fallback: str | None = None
+    """The tool that the contract names for when this one cannot be called, if it is at hand."""
+    fallback_used: bool = False
+    needed: bool = True
+    """A deliverable or another step needs this step."""
+    refreshable: bool = False
+    """The ports can have their credentials read anew."""
+    refreshed: bool = False
+    correctable: bool = False
+    """Code knows another spelling of the arguments, of the same meaning."""
+    corrected: bool = False
+    came_back: bool = False
+    """The same tool met the same code at the same claim in this attempt before, and something was done about it."""
+    jitter: float = 0.0
+    """From 0 to 1: which part of the pause is left out at random, by run, step and try."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The situation as the journal keeps it: deciding on it again gives the same decision."""
+        return asdict(self)
+
+
+def situation_from(said: dict[str, Any]) -> Situation:
+    """The situation that the journal kept. Raises TypeError if it has facts that no rule of today knows."""
+    narrowed = said.get("narrowed")
+    return Situation(**{**said, "narrowed": None if narrowed is None else tuple(narrowed)})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Self
@@ -61,8 +62,11 @@ class Deadline(AbstractContextManager["Deadline"]):
     One `interrupt()` is not enough: it is lost if it falls between two statements.
     """
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, seconds: float | None) -> None:
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, seconds: float | None, *, began: float | None = None
+    ) -> None:
         self.seconds = seconds
+        self._began = began  # what was waited for the file is part of the time
         self._connection = connection
         self._passed = threading.Event()
         self._over = threading.Event()
@@ -76,7 +80,11 @@ class Deadline(AbstractContextManager["Deadline"]):
     def __enter__(self) -> Self:
         """Start the clock."""
         if self.seconds is not None:
-            self._thread = threading.Thread(target=self._watch, args=(self.seconds,), daemon=True)
+            waited = 0.0 if self._began is None else time.monotonic() - self._began
+            left = self.seconds - waited
+            if left <= 0:
+                self._passed.set()  # no statement begins, however quick the thread below is
+            self._thread = threading.Thread(target=self._watch, args=(max(0.0, left),), daemon=True)
             self._thread.start()
         return self
 

@@ -123,13 +123,13 @@ class DuckDbWarehouse(Warehouse):
     @contextmanager
     def session(self, *, deadline_s: float | None = None) -> Iterator[Session]:
         """A locked-down connection, closed at the end of the block."""
-        until = self._until(deadline_s)
+        began, until = time.monotonic(), self._until(deadline_s)
         with self._turn(until) as turn:
             how = (self.memory_limit, self.read_only)
             database = turn.opened(how) or turn.keep(self._locked_down(until), how)
             try:
                 # A connection of its own, so that views and transactions end with the session.
-                with database.cursor() as connection, Deadline(connection, deadline_s) as deadline:
+                with database.cursor() as connection, Deadline(connection, deadline_s, began=began) as deadline:
                     yield DuckDbSession(connection, deadline, self.path.name)
             except BaseException:
                 turn.close()  # whatever is wrong with it, the next session starts afresh
@@ -162,10 +162,10 @@ class DuckDbWarehouse(Warehouse):
     @contextmanager
     def open_unlocked(self, *, deadline_s: float | None = None) -> Iterator[tuple[duckdb.DuckDBPyConnection, Deadline]]:
         """A connection that can reach files, for the project's own code and never for SQL that somebody wrote."""
-        until = self._until(deadline_s)
+        began, until = time.monotonic(), self._until(deadline_s)
         with self._turn(until) as turn:
             turn.close()  # what sessions share is locked down
-            with self._open(until) as connection, Deadline(connection, deadline_s) as deadline:
+            with self._open(until) as connection, Deadline(connection, deadline_s, began=began) as deadline:
                 yield connection, deadline
 
     def _until(self, deadline_s: float | None) -> float:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from types import MappingProxyType
 
 from botocore import exceptions as boto
@@ -118,7 +120,27 @@ def port_error(error: Exception, doing: str) -> PortError:
         seen = f"the store answered {status_of(error)} {vendor_code_of(error)!r}"
     else:
         seen = f"no answer ({type(error).__name__})"
-    return PortError(code, f"{doing}: {seen}", hint=HINTS.get(code, ""))
+    return PortError(code, f"{doing}: {seen}", hint=HINTS.get(code, ""), retry_after_s=_stated_delay(error))
+
+
+def _stated_delay(error: Exception) -> float | None:
+    """What the answer's `Retry-After` says, as seconds from now; None if it says nothing that can be read."""
+    if not isinstance(error, boto.ClientError):
+        return None
+    headers = error.response.get("ResponseMetadata", {}).get("HTTPHeaders", {})
+    return parse_retry_after(headers.get("retry-after"), datetime.now(UTC))
+
+
+def parse_retry_after(header: str | None, now: datetime) -> float | None:
+    """`Retry-After: 120` or `Retry-After: Fri, 25 Dec 2026 00:00:00 GMT` as seconds from now, never below 0."""
+    text = (header or "").strip()[:40]
+    if text.isascii() and text.isdigit():
+        return float(text)
+    try:
+        at = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    return max(0.0, (at - now).total_seconds()) if at.tzinfo is not None else None
 
 
 @contextmanager

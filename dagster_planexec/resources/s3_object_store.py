@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
@@ -42,11 +42,32 @@ class S3ObjectStore(ObjectStore):
     Args:
         client: An S3 client whose deadlines are set, e.g. of `S3ObjectStoreResource.get_client`.
         page_size: Keys asked for in one LIST call.
+        again: Makes another client, from what the environment and the credential chain hold by then.
     """
 
-    def __init__(self, client: S3Client, *, page_size: int = 1000) -> None:
+    def __init__(self, client: S3Client, *, page_size: int = 1000, again: Callable[[], S3Client] | None = None) -> None:
         self._client = client
         self._page_size = page_size
+        self._again = again
+
+    @property
+    def can_refresh(self) -> bool:
+        """Whether it knows how to make another client."""
+        return self._again is not None
+
+    def refresh_credentials(self) -> None:
+        """Make another client: a boto3 session keeps what it has read of profiles and of the environment."""
+        if self._again is not None:
+            self._client = self._again()
+
+    def remade_by(self, again: Callable[[], ObjectStore]) -> None:
+        """Take the client of a store that was set up anew, with every `EnvVar` read again."""
+
+        def client() -> S3Client:
+            fresh = again()
+            return fresh._client if isinstance(fresh, S3ObjectStore) else self._client  # noqa: SLF001 - its own class
+
+        self._again = client
 
     def head(self, bucket: str, key: str) -> ObjectFacts | None:
         """The newest version, or None. Where there is none, a second call tells an absent bucket from a key."""
@@ -245,8 +266,8 @@ class S3ObjectStoreResource(S3Resource):
             ) from None
 
     def port(self) -> S3ObjectStore:
-        """The object port on a new client."""
-        return S3ObjectStore(self.get_client())
+        """The object port on a new client, which it can replace by another that knows newer credentials."""
+        return S3ObjectStore(self.get_client(), again=self.get_client)
 
 
 @cache

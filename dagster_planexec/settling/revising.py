@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from dagster_planexec.contract.codes import meaning
 from dagster_planexec.contract.task import Watch
 from dagster_planexec.contract.tool import Admission
 from dagster_planexec.contract.verdict import Verdict
@@ -23,6 +22,7 @@ from dagster_planexec.journal.journal import Attempt, NewEvent
 from dagster_planexec.journal.results import tools_done
 from dagster_planexec.plan.model import Plan, Step
 from dagster_planexec.planner.request import Revising, StepOutcome, Trigger
+from dagster_planexec.settling.proposing import is_unheard
 from dagster_planexec.world.observation import Fact
 from dagster_planexec.world.period import Period
 
@@ -89,13 +89,9 @@ def _answered(work: Work, attempt: Attempt) -> list[_Replan]:
             found.append(_Replan(int(event.payload["done"]), adopted=False))
         elif found and event.kind == "plan-adopted":
             found[-1] = replace(found[-1], adopted=True)
-        elif found and not found[-1].adopted and _is_unheard(event.payload.get("code")):
+        elif found and not found[-1].adopted and is_unheard(event.payload.get("code") or "PLAN_REJECTED"):
             found.pop()
     return found
-
-
-def _is_unheard(code: str | None) -> bool:
-    return code is not None and meaning(code).group in {"transient", "access"}
 
 
 def only_grown(before: Admission, now: Admission, *, watches: Sequence[Watch] = ()) -> str | None:

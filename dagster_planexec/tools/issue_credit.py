@@ -90,7 +90,7 @@ class IssueCredit(Tool):
         """Fetch the lines, look at the limits once more on exactly these lines, and issue them."""
         task, period = call.task, call.period.text
         scope, _ = effect_scope(task)
-        with call.ports.warehouse.session(deadline_s=call.deadline_s) as session:
+        with call.ports.warehouse.session(deadline_s=call.left_s) as session:
             lines = fetch_credit_lines(session, args.source, credit_shape(task))
         currency = currency_of(task)
         if not lines:
@@ -104,6 +104,7 @@ class IssueCredit(Tool):
         if held is not None:
             return held
         known = call.ports.credits.issued(scope, period).keys()
+        call.require_wanted("issuing")  # it may have waited long for the answers above
         try:
             report = call.ports.credits.issue(scope, period, lines, currency)
         except PortError as error:

@@ -55,8 +55,9 @@ class RunSql(Tool):
         )
         if problems:
             return Failed("VALIDATION_ERROR", f"{args.file}: " + "; ".join(f"{p.code}: {p.text}" for p in problems[:5]))
-        with call.ports.warehouse.session(deadline_s=call.deadline_s) as session:
+        with call.ports.warehouse.session(deadline_s=call.left_s) as session:
             bind_views(session, views)
+            call.require_wanted("the query")
             with session.transaction():
                 target = prepared_target(session, args.target, [*args.inputs.values(), *sources_of(call.task)])
                 session.execute(f"create or replace table {target} as\n{without_semicolon(text)}")

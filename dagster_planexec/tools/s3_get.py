@@ -131,6 +131,7 @@ def _fetch(args: S3GetArgs, admitted: AdmittedObject, call: ToolCall) -> Outcome
                 f"read were etag {etag}, sha256 {sha256}"
             )
             return Failed("OBJECT_CHANGED", text, {"admitted_sha256": admitted.sha256, "sha256": sha256})
+        call.require_wanted("landing")
         _land(path, call.ports.roots.landed_path(sha256))
         return Done(S3GetResult(landed=sha256, bytes=size, key=args.key))
     finally:

@@ -34,7 +34,8 @@ class WarehouseCreateTable(Tool):
             known = ", ".join(sorted(call.task.contracts)) or "none"
             text = f"contract {args.contract[:80]!r} is not one of task {call.task.name}; its contracts: {known}"
             return Failed("VALIDATION_ERROR", text)
-        with call.ports.warehouse.session(deadline_s=call.deadline_s) as session, session.transaction():
+        with call.ports.warehouse.session(deadline_s=call.left_s) as session, session.transaction():
+            call.require_wanted("the table")
             target = prepared_target(session, args.target, sources_of(call.task))
             columns = ", ".join(f"{session.quote(column.name)} {column.sql_type}" for column in contract.columns)
             session.execute(f"create or replace table {target} ({columns})")

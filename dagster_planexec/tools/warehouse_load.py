@@ -57,7 +57,8 @@ class WarehouseLoad(Tool):
         columns = _columns(contract, tuple(header_of(path, form) for path in paths))
         rejects = args.target + REJECTS
         request = TextIngest(paths, form, columns, args.target, rejects)
-        report = call.ports.warehouse.ingest(request, deadline_s=call.deadline_s)
+        call.require_wanted("the load")
+        report = call.ports.warehouse.ingest(request, deadline_s=call.left_s)
         if report.rejects:
             return _refused(report, rejects)
         return Done(LoadResult(table=args.target, rows=report.rows_loaded, files=len(paths)))

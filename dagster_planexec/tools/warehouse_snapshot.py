@@ -38,8 +38,9 @@ class WarehouseSnapshot(Tool):
             known = ", ".join(sorted(i.source for i in call.task.inputs if i.source)) or "none"
             text = f"{args.source[:80]!r} is not the source of an input of task {call.task.name}; sources: {known}"
             return Failed("VALIDATION_ERROR", text)
-        with call.ports.warehouse.session(deadline_s=call.deadline_s) as session:
+        with call.ports.warehouse.session(deadline_s=call.left_s) as session:
             rows_in_scope = view_of(call.task, call.period, named, args.source).query(session.quote)
+            call.require_wanted("the copy")
             with session.transaction():
                 target = prepared_target(session, args.target, sources_of(call.task))
                 session.execute(f"create or replace table {target} as {rows_in_scope}")

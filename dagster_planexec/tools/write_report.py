@@ -67,7 +67,7 @@ class WriteReport(Tool):
         heading = Heading(
             task.name, task.version, call.period.text, currency_of(task), args.source, call.ports.clock.now()
         )
-        with call.ports.warehouse.session(deadline_s=call.deadline_s) as session:
+        with call.ports.warehouse.session(deadline_s=call.left_s) as session:
             layout = result_layout(task)
             if not holds_money(session, args.source, layout.money):
                 return Failed("TABLE_GONE", f"result table {args.source!r} is not there")
@@ -83,6 +83,7 @@ class WriteReport(Tool):
             result.html_file: render_html(content),
             result.json_file: render_json(content),
         }
+        call.require_wanted("writing the report")
         write_whole(call.ports.roots.reports, files)
         return Done(result)
 

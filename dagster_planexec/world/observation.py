@@ -53,6 +53,8 @@ class Observation:
     code: str | None = None
     """For `errored`: the stable code of what went wrong while looking."""
     message: str = ""
+    retry_after_s: float | None = None
+    """For `errored`: seconds after which the service asked to be looked at again."""
 
     def __getitem__(self, name: str) -> Fact:
         """The fact of that name. A fact nobody observed is a KeyError, never None."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -84,6 +84,21 @@ class ObjectStore(ABC):
         Never raises, as `older_version`.
         """
         return ()
+
+    @property
+    def can_refresh(self) -> bool:
+        """Whether `refresh_credentials` does anything."""
+        return False
+
+    def refresh_credentials(self) -> None:  # noqa: B027 - for stores that have any
+        """Drop the credentials and the connections made with them, and have both made anew.
+
+        Raises:
+            PlanexecError: What setting up the store raises; the old credentials are then still in use.
+        """
+
+    def remade_by(self, again: Callable[[], ObjectStore]) -> None:  # noqa: B027 - for stores that can be remade
+        """Told by whoever configured the store how to make one like it from the settings as they are then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +223,14 @@ class CreditApi(ABC):
     def issued(self, scope: str, period: str) -> Mapping[str, Decimal]:
         """What this scope and period hold already: line key to amount."""
 
+    @property
+    def can_refresh(self) -> bool:
+        """Whether `refresh_credentials` does anything."""
+        return False
+
+    def refresh_credentials(self) -> None:  # noqa: B027 - for systems that have any
+        """Have the credentials read anew, as `ObjectStore.refresh_credentials`."""
+
     def looking(self) -> CreditApi:
         """The same system for looks that must change nothing; itself, if it knows no such mode."""
         return self
@@ -265,6 +288,16 @@ class Ports:
     credits: CreditApi
     clock: Clock
     roots: Roots
+
+    @property
+    def can_refresh(self) -> bool:
+        """Whether any of them can have its credentials read anew."""
+        return self.objects.can_refresh or self.credits.can_refresh
+
+    def refresh_credentials(self) -> None:
+        """Have them read anew by every port that can. Raises as `ObjectStore.refresh_credentials`."""
+        self.objects.refresh_credentials()
+        self.credits.refresh_credentials()
 
     def looking(self) -> Ports:
         """The same ports for looks that must change nothing, not even by making a file that is not there."""

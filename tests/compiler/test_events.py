@@ -17,7 +17,18 @@ from dagster_planexec.contract.verdict import Side, Verdict
 from dagster_planexec.execute.work import StepReport
 from dagster_planexec.journal.told.line import shown
 from dagster_planexec.journal.told.sentence import sentence_of
-from dagster_planexec.recovery.decision import Hold, Proceed, Retry, Stop
+from dagster_planexec.recovery.decision import (
+    Hold,
+    Proceed,
+    RefreshCredentials,
+    Replan,
+    Retry,
+    RetryAfter,
+    RetryCorrected,
+    Skip,
+    Stop,
+    UseFallback,
+)
 from dagster_planexec.world.observation import Source
 from dagster_planexec.world.subject import Subject
 
@@ -103,8 +114,12 @@ def test_only_what_opens_a_gate_is_shown_as_passed(status, passed):
         (Stop("x"), AssetCheckSeverity.ERROR),
         (Hold("x"), AssetCheckSeverity.WARN),
         (Retry("x", 1.0), AssetCheckSeverity.WARN),
+        (RetryAfter("x", 7200.0), AssetCheckSeverity.WARN),
+        (Replan("x"), AssetCheckSeverity.WARN),
+        (Skip("x"), AssetCheckSeverity.WARN),
+        (UseFallback("x", "t"), AssetCheckSeverity.WARN),
     ],
-    ids=["stop", "hold", "retry"],
+    ids=["stop", "hold", "retry", "retry-after", "replan", "skip", "use-fallback"],
 )
 def test_severity_follows_the_decision(decision, severity):
     """What a person or the next try may settle is a warning."""
@@ -120,10 +135,14 @@ def test_proceed_hands_on_an_output():
 
 @pytest.mark.parametrize(
     "step_report",
-    [report(decision=Hold("x"), state="held", code="CAP_EXCEEDED"), report(decision=Stop("x"), state="not-run")],
-    ids=["held", "not-run"],
-)
-def test_held_and_not_run_end_quietly_without_an_output(step_report):
+    [
+        report(decision=Hold("x"), state="held", code="CAP_EXCEEDED"), report(decision=Stop("x"), state="not-run"),
+        report(decision=RetryAfter("x", 7200.0), state="waiting", code="THROTTLED"),
+        report(decision=Skip("x"), state="not-run", code="TIMEOUT"), report(decision=Replan("x"), state="failed"),
+    ],
+    ids=["held", "not-run", "waiting", "skipped", "replan"],
+)  # fmt: skip
+def test_what_waits_is_left_out_or_not_run_ends_quietly_without_an_output(step_report):
     """The run is not failed by them, and nothing behind them starts."""
     assert followed(step_report) == []
 
@@ -134,6 +153,13 @@ def test_retry_is_a_request_with_its_pause():
         followed(report(decision=Retry("again", 2.5), state=None, code="TIMEOUT"))
 
     assert (asked.value.max_retries, asked.value.seconds_to_wait) == (4, 2.5)
+
+
+@pytest.mark.parametrize("decision", [RefreshCredentials("x"), RetryCorrected("x"), UseFallback("x", "t")])
+def test_what_the_step_runner_carries_out_itself_is_never_the_end_of_a_step(decision):
+    """Should one come through, the step is tried again rather than taken for done."""
+    with pytest.raises(dg.RetryRequested):
+        followed(report(decision=decision, state=None, code="AUTH_FAILED"))
 
 
 def test_stop_is_a_failure_that_is_not_retried_and_says_both_sides():

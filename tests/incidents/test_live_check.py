@@ -164,4 +164,4 @@ def test_a_plan_that_broke_a_rule_is_proposed_again_and_one_that_the_world_refus
 
     events = planexec("show", attempt, "--home", world.home).document["events"]
 
-    assert [e["kind"] for e in events].count("proposed") == 2
+    assert [e["for"] for e in events if e["kind"] == "proposed"] == ["a plan", "a repair"] * 2

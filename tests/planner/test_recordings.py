@@ -12,12 +12,15 @@ from typing import Any
 import pytest
 
 from dagster_planexec.plan.model import Plan
+from dagster_planexec.planner.openai.openai_planner import OpenAIPlanner
 from dagster_planexec.planner.planner import Planner, Proposal, Usage
 from dagster_planexec.planner.recorded_planner import RecordedPlanner
 from dagster_planexec.planner.recording import contract_version
 from dagster_planexec.planner.recording_planner import RecordingPlanner
 from dagster_planexec.planner.request import PlanRequest, Repair, Revising, StepOutcome
+from dagster_planexec.planner.strict.plan_form import plan_form
 from dagster_planexec.world.period import Period
+from tests.support.chat_server import answers, chat_server
 from tests.support.toolbox import REGISTRY, TASK, flagship, flagship_json
 
 MARCH = PlanRequest(TASK, Period.parse("2026-03", "month"), REGISTRY)
@@ -249,6 +252,18 @@ def test_what_cannot_be_recorded_is_said_and_its_cost_is_kept(tmp_path: Path) ->
         assert (proposal.plan, proposal.code) == (None, "PLAN_REJECTED")
         assert "could not be recorded" in proposal.message
         assert proposal.usage == Usage("model-x", 1, 10, 20)
+
+
+def test_a_models_answer_is_recorded_once_and_replayed_for_ever(tmp_path: Path) -> None:
+    """From a real server to a file, and from the file without one."""
+    with chat_server(answers(json.dumps(plan_form(MARCH).strict(flagship())))) as chat:
+        inner = OpenAIPlanner("model-x", base_url=chat.url, timeout_s=10)
+        asked = RecordingPlanner(inner, tmp_path / "recorded.json").propose(MARCH)
+    replayed = RecordedPlanner(tmp_path / "recorded.json").propose(MARCH)
+
+    assert asked.plan == replayed.plan == flagship()
+    assert replayed.author == f"{asked.author} (recording recorded.json)"
+    assert (replayed.model_called, replayed.usage, len(chat.arrived)) == (False, None, 1)
 
 
 def test_recording_passes_on_what_the_planner_is(tmp_path: Path) -> None:

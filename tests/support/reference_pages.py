@@ -24,6 +24,8 @@ from dagster_planexec.checks.live.catalogue import LIVE_STEP_CHECKS
 from dagster_planexec.checks.static.rule import code_of
 from dagster_planexec.checks.static.static_check import RULES, message_of
 from dagster_planexec.contract.codes import CODES
+from dagster_planexec.contract.strategies import STRATEGIES, WORDS
+from dagster_planexec.recovery.decide import FILTERS
 from dagster_planexec.recovery.decide import RULES as DECISIONS
 from dagster_planexec.tools import BUILTIN_TOOLS
 
@@ -62,11 +64,17 @@ def codes_page() -> str:
         "A code is a stable string: it is never renamed and never used for something else.",
         "Every stop, hold, rejection and error carries one; `planexec` prints the hint with it.",
         "Codes that nothing uses yet belong to work that is still to come, see [requirements](requirements.md).",
+        "",
+        "What may follow a code is its line here, in order: the first that no [rule](rules.md) takes away is done.",
+        "A tool's contract may leave less of a line, never more. A code that nobody knows stops.",
+        "",
+        *_table(("strategy", "what it does"), ((f"`{name}`", words) for name, words in WORDS.items())),
     ]
     for group, title in GROUPS.items():
         members = ((code, m) for code, m in CODES.items() if m.group == group)
-        rows = [(f"`{code}`", m.summary, m.hint) for code, m in members]
-        lines += ["", f"## {title}", "", *_table(("code", "what it says", "the next thing to do"), rows)]
+        rows = [(f"`{code}`", m.summary, ", ".join(STRATEGIES[code]), m.hint) for code, m in members]
+        header = ("code", "what it says", "what may follow", "the next thing to do")
+        lines += ["", f"## {title}", "", *_table(header, rows)]
     return "\n".join(lines) + "\n"
 
 
@@ -106,6 +114,11 @@ def rules_page() -> str:
         "What follows from a step's code. The first rule that answers decides.",
         "",
         *_table(("rule", "what it does"), ((f"`{rule.__name__}`", _first(rule)) for rule in DECISIONS)),
+        "",
+        "If none answers, the code's [strategies](codes.md) are gone through in order, without those taken away here.",
+        "The journal names what was left, and for each that was not the first rule that took it away.",
+        "",
+        *_table(("rule", "what it forbids"), ((f"`{one.__name__}`", _first(one)) for one in FILTERS)),
         "",
         "## Tools",
     ]

@@ -20,6 +20,14 @@ _COMPARED = 200
 
 
 @dataclass(frozen=True, slots=True)
+class AddDependency:
+    """A dependency that a step's own reference says already. Ids as they stand in the plan."""
+
+    step: str
+    on: str
+
+
+@dataclass(frozen=True, slots=True)
 class StaticFinding:
     """One thing that is wrong with a plan, with where it stands and the next thing to do. Plain, bounded text."""
 
@@ -37,6 +45,8 @@ class StaticFinding:
     """The top-level argument it is about, exactly; for programs, `field` is for people."""
     ref: str | None = None
     """The id of the step that is referred to or depended on, exactly."""
+    fix: AddDependency | None = None
+    """What code can do about it without changing what the plan means; see `checks.static.edits`."""
 
     def __post_init__(self) -> None:
         for name in ("step", "field", "expected", "seen", "hint", "arg", "ref"):

@@ -18,6 +18,7 @@ from dagster_planexec.checks.static.graph.unused_step import unused_step
 from dagster_planexec.checks.static.lineage.delivery_unread import delivery_unread
 from dagster_planexec.checks.static.lineage.input_from_elsewhere import input_from_elsewhere
 from dagster_planexec.checks.static.lineage.result_not_judged import result_not_judged
+from dagster_planexec.checks.static.policy.budget_exceeded import budget_exceeded
 from dagster_planexec.checks.static.policy.cap_above_policy import cap_above_policy
 from dagster_planexec.checks.static.policy.claim_unknown import claim_unknown
 from dagster_planexec.checks.static.policy.claim_weakens_contract import claim_weakens_contract
@@ -90,6 +91,7 @@ RULES: tuple[Rule[Proposal], ...] = (
     irreversible_not_last,
     irreversible_without_gate,
     cap_above_policy,
+    budget_exceeded,
     claim_unknown,
     claim_weakens_contract,
     expectation_unknown,

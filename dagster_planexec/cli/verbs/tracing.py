@@ -123,8 +123,14 @@ def _sentence(code: str | None, said: str, hint: str) -> str:
 
 
 def _lines(event: Event) -> Iterator[Line]:
-    if "left_out" in event.payload:
-        yield 0, f"{' '.join(filter(None, (event.kind, event.step)))}: {event.payload['left_out']} were left out", "dim"
+    left_out = event.payload.get("left_out")
+    if isinstance(left_out, Mapping) and len(event.payload) > 1:
+        yield from _of_step(event, event.step, event.payload) if event.step else _of_run(event, event.payload)
+        where = "; ".join(f"{place}: {what}" for place, what in left_out["at"].items())
+        said = f"left out at {left_out['places']} places of {left_out['characters']} characters: {where}"
+        yield 1, one_line(said, _LONGEST), "dim"
+    elif left_out is not None:
+        yield 0, f"{' '.join(filter(None, (event.kind, event.step)))}: {_json(left_out)} were left out", "dim"
     else:
         yield from _of_step(event, event.step, event.payload) if event.step else _of_run(event, event.payload)
 
@@ -145,6 +151,8 @@ def _of_run(event: Event, p: Mapping[str, Any]) -> Iterator[Line]:
                 f"{p.get('for', 'a plan')} proposed by {p['planner']}: {p['author']}; {asked}{refused}",
                 "red" if refused else "",
             )
+        case "edited":
+            yield 0, f"corrected by code: {'; '.join(p['edits'])}", "yellow"
         case "plan-adopted":
             yield 0, f"plan {p['digest'][:12]} adopted", ""
         case "checked":
@@ -177,6 +185,9 @@ def _of_step(event: Event, step: str, p: Mapping[str, Any]) -> Iterator[Line]:
             code = f" {p['code']}" if p.get("code") else ""
             why = f": {p['reason']}" if p.get("reason") else ""
             yield 1, f"{p['decision']}{pause}{code}, by {p['rule']}{why}", "red" if p["decision"] == "stop" else ""
+            yield from _menu(p)
+        case "chosen" | "waiting" | "credentials-refreshed":
+            yield from _recovering(event.kind, p)
         case "stopped" if p.get("replan"):
             yield 1, "the run ends here: another plan is wanted", "yellow"
         case "stopped":
@@ -188,6 +199,29 @@ def _of_step(event: Event, step: str, p: Mapping[str, Any]) -> Iterator[Line]:
             yield from _step_ended(step, p)
         case _:
             yield 1, f"{event.kind} {_json(p)}", ""
+
+
+def _recovering(kind: str, p: Mapping[str, Any]) -> Iterator[Line]:
+    """What was done about a failure beside deciding on it."""
+    match kind:
+        case "chosen":
+            answer = f"{p.get('chooser')} answered {p['answered']}" if "answered" in p else f"no answer: {p['why_not']}"
+            used = "" if p.get("used") else f"; {p.get('overruled') or 'the rules decide by themselves'}"
+            menu = ", ".join(one["strategy"] for one in p["shown"]["menu"])
+            yield 1, f"asked to choose among {menu}: {answer}{used}", ""
+        case "waiting":
+            yield 1, f"waits until {moment(p['until'])}", "yellow"
+        case _:
+            failed = "" if p["ok"] else f": that failed, {p['message']}"
+            yield 1, f"credentials are read anew{failed}", "" if p["ok"] else "red"
+
+
+def _menu(p: Mapping[str, Any]) -> Iterator[Line]:
+    """What else there was to do, and which rules took the rest away."""
+    if p.get("removed"):
+        kept = ", ".join(p["viable"])
+        gone = "; ".join(f"{strategy}: {rule}" for strategy, rule in p["removed"].items())
+        yield 2, f"could be done: {kept}; not {gone}", "dim"
 
 
 def _checked(p: Mapping[str, Any]) -> Iterator[Line]:

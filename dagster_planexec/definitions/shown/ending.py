@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import dagster as dg
@@ -48,8 +48,21 @@ def deliverable_metadata(report: RunReport, made: Made) -> Metadata:
 
 
 def model_said(report: RunReport) -> str:
-    """Whether a model was asked for the plan of this attempt."""
-    return "a model was called" if report.provenance.get("model_called") else "no model was called"
+    """Whether a model was asked for the plan of this attempt, and what it cost."""
+    return called(report.provenance)
+
+
+def called(provenance: Mapping[str, Any]) -> str:
+    """Whether a model wrote a plan, with calls, tokens and cost."""
+    if not provenance.get("model_called"):
+        return "no model was called"
+    usage = provenance.get("usage")
+    if not isinstance(usage, Mapping):
+        return "a model was called"
+    cost = f", {one_line(str(usage['cost']), 40)} USD" if usage.get("cost") else ""
+    asked = f"{usage['calls']} {'call' if usage['calls'] == 1 else 'calls'}"
+    tokens = f"{usage['tokens_in']:,} tokens in, {usage['tokens_out']:,} out"
+    return f"a model was called: {one_line(str(usage['model']), 100)}, {asked}, {tokens}{cost}"
 
 
 def row_count(step: StepEntry) -> int | None:
@@ -84,7 +97,9 @@ def next_command(report: RunReport) -> str:
 
 
 def ending(report: RunReport, made: Sequence[Made]) -> dg.Failure | None:
-    """The failure of a task run, or None if it ends green: succeeded, or held for a person."""
+    """The failure of a task run, or None if it ends green: succeeded, or waiting for a person or for a time."""
+    if report.status == "waiting":
+        return None  # what is not made yet is made by the run that the waits sensor starts
     if report.status in {"succeeded", "held"}:
         left = next((m for m in made if not m.is_made), None)
         if left is None:
@@ -100,7 +115,7 @@ def ending(report: RunReport, made: Sequence[Made]) -> dg.Failure | None:
 def told(report: RunReport) -> str:
     """The one sentence of a period that did not come to its end; where none was built, its code, words and hint."""
     text = one_line(report.text, LONGEST_TOLD)
-    if report.status in {"stopped", "rejected", "held"} and text.startswith(f"{report.code}: "):
+    if report.status in {"stopped", "rejected", "held", "waiting"} and text.startswith(f"{report.code}: "):
         return text
     return one_line(f"{report.code or 'INTERNAL'}: {text}; {report.hint or 'read the log of the run'}", LONGEST_TOLD)
 

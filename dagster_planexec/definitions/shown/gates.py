@@ -87,7 +87,7 @@ class Gate:
             asset_key=self.deliverable,
             check_name=self.name,
             passed=shut is None,
-            severity=dg.AssetCheckSeverity.WARN if step.outcome == "held" else dg.AssetCheckSeverity.ERROR,
+            severity=dg.AssetCheckSeverity.WARN if step.outcome in {"held", "waiting"} else dg.AssetCheckSeverity.ERROR,
             description=described([shut or self.verdicts[0][1]], step=step.id, hold=step.hold_id),
             metadata={
                 **sides([verdict for _, verdict in self.verdicts], step=step.id),

@@ -23,7 +23,7 @@ MOST_MONTHS = 60
 COLUMNS = ("period", "status", "plan", "attempt", "opened")
 """Of both tables."""
 
-WORDS = ("settled", "held", "stopped", "rejected", "error", "begun", "planned", "not run")
+WORDS = ("settled", "held", "waiting", "stopped", "rejected", "error", "begun", "planned", "not run")
 """What a period can be. `begun`: its run has not ended, or ended without a word; `planned`: nothing has run yet."""
 
 

@@ -4,20 +4,38 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import Any
+from datetime import timedelta
+from typing import Any, assert_never
 
 from dagster_planexec.contract.outcome import StepState
 from dagster_planexec.contract.tool import AdmittedObject
 from dagster_planexec.execute.observer import look
 from dagster_planexec.execute.resolve import Resolved
+from dagster_planexec.execute.step.choosing import chosen
+from dagster_planexec.execute.step.facing import claim_of, situation_of
 from dagster_planexec.execute.step.tried import Tried, append, ended
 from dagster_planexec.execute.work import Run, StepReport, call_of
+from dagster_planexec.journal.attempts.waits import waits
 from dagster_planexec.journal.encoding import bounded, encode
 from dagster_planexec.journal.journal import NewEvent
 from dagster_planexec.journal.results import DoneStep, open_hold, save_done, save_landing
 from dagster_planexec.plan.model import Step
-from dagster_planexec.recovery.decide import decide
-from dagster_planexec.recovery.decision import Decision, Hold, Proceed, Replan, Retry, Situation, Stop
+from dagster_planexec.recovery.decide import Weighed, weigh
+from dagster_planexec.recovery.decision import (
+    Decision,
+    Hold,
+    Proceed,
+    RefreshCredentials,
+    Replan,
+    Retry,
+    RetryAfter,
+    RetryCorrected,
+    Situation,
+    Skip,
+    Stop,
+    UseFallback,
+    word_of,
+)
 
 
 def finish(
@@ -25,15 +43,9 @@ def finish(
     *, resolved: Resolved | None = None, state: StepState = "done",
 ) -> StepReport:  # fmt: skip
     """Decide, journal, and report."""
-    contract = run.work.tools[step.tool].contract
-    situation = Situation(
-        tried.code, tried.stage, contract.effect, contract.idempotent, tries, contract.max_tries, tried.text,
-        tried.call_may_have_happened,
-        replannable=tried.code in run.work.task.replannable,
-        checkpoint=step.checkpoint and tried.code is None and tried.done is not None,
-    )  # fmt: skip
-    decision, rule = decide(situation)
-    took = time.monotonic() - started
+    situation = situation_of(run, step, tried, tries, resolved)
+    weighed = chosen(run, step, situation, weigh(situation))
+    decision = weighed.decision
     report = StepReport(
         step.id,
         step.tool,
@@ -41,21 +53,17 @@ def finish(
         tried.code,
         _reason(decision),
         tries,
-        took,
+        time.monotonic() - started,
         tried.verdicts,
         decision,
     )
-    said: dict[str, Any] = {
-        "decision": type(decision).__name__.lower(),
-        "rule": rule,
-        "code": tried.code,
-        "reason": _reason(decision),
-    }
-    if isinstance(decision, Retry):
-        said["after_s"] = decision.after_s
-    events = [NewEvent("decided", step.id, said)]
+    events = [NewEvent("decided", step.id, _said(step, tried, situation, weighed))]
     if isinstance(decision, Hold):
         report = _hold(run, step, resolved, report)
+    if isinstance(decision, RetryAfter):
+        until = run.work.ports.clock.now() + timedelta(seconds=decision.after_s)
+        report = replace(report, reason=bounded(f"{decision.reason}; it waits until {until:%Y-%m-%d %H:%M:%S} UTC"))
+        events.append(waits(step.id, tried.code, until))
     if tried.done is not None:
         save_done(run.work.journal, run.attempt, tried.done)
         _remember_landing(run, tried.done, fresh=state == "done")
@@ -73,18 +81,46 @@ def finish(
     return report
 
 
+def _said(step: Step, tried: Tried, situation: Situation, weighed: Weighed) -> dict[str, Any]:
+    """The decision with everything that went into it: read back, it can be made again and compared."""
+    decision = weighed.decision
+    said: dict[str, Any] = {
+        "decision": word_of(decision),
+        "rule": weighed.rule,
+        "code": tried.code,
+        "reason": _reason(decision),
+    }
+    if isinstance(decision, Retry | RetryAfter):
+        said["after_s"] = decision.after_s
+    if isinstance(decision, UseFallback):
+        said["fallback"] = decision.tool
+    if tried.code is not None:
+        said |= {
+            "tool": step.tool, "claim": claim_of(tried), "strategy": weighed.strategy, "viable": list(weighed.viable),
+            "removed": dict(weighed.removed),
+            "situation": {**situation.as_json(), "text": bounded(situation.text)},
+        }  # fmt: skip
+    return said
+
+
 def _state_of(decision: Decision, done: StepState, *, is_done: bool) -> StepState | None:
     match decision:
         case Proceed():
             return done
-        case Retry():
+        case Retry() | RefreshCredentials() | RetryCorrected() | UseFallback():
             return None
+        case RetryAfter():
+            return "waiting"
+        case Skip():
+            return "not-run"
         case Replan():
             return done if is_done else "failed"
         case Hold():
             return "held"
         case Stop():
             return "failed"
+        case _:
+            assert_never(decision)
 
 
 def _reason(decision: Decision) -> str:

@@ -8,12 +8,13 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import assert_never
 
 from dagster_planexec.checks.live.expectations_of_the_plan import expectations_of_step
 from dagster_planexec.contract.outcome import Done, Failed, Held, StepState
-from dagster_planexec.contract.tool import ToolCall
+from dagster_planexec.contract.tool import Tool, ToolCall
 from dagster_planexec.contract.verdict import Verdict, first_shut
-from dagster_planexec.errors import PlanexecError
+from dagster_planexec.errors import PlanexecError, PortError
 from dagster_planexec.execute.judging import (
     bind,
     changed_inputs,
@@ -24,17 +25,39 @@ from dagster_planexec.execute.judging import (
     still_sealed,
 )
 from dagster_planexec.execute.observer import look
-from dagster_planexec.execute.resolve import Resolved, identity_with, inputs_of, resolve_step, scope_of, seal_digest
-from dagster_planexec.execute.step.call import make_call, preview
+from dagster_planexec.execute.resolve import (
+    Resolved,
+    Unfit,
+    identity_with,
+    inputs_of,
+    resolve_step,
+    scope_of,
+    seal_digest,
+)
+from dagster_planexec.execute.step.call import args_for, as_result_of, make_call, preview
 from dagster_planexec.execute.step.ending import finish
+from dagster_planexec.execute.step.facing import fallback_of, last_strategy, was_corrected
+from dagster_planexec.execute.step.respelt import respelt
 from dagster_planexec.execute.step.tried import Tried, append, ended, trouble
 from dagster_planexec.execute.work import Run, StepReport, call_of
+from dagster_planexec.journal.door.redact import redacted
 from dagster_planexec.journal.encoding import bounded, encode_verdict, same_facts
 from dagster_planexec.journal.journal import NewEvent
 from dagster_planexec.journal.results import DoneStep, find_done
 from dagster_planexec.journal.told.sentence import sentence_of
 from dagster_planexec.plan.model import Step
-from dagster_planexec.recovery.decision import Stop
+from dagster_planexec.recovery.decision import (
+    Hold,
+    Proceed,
+    RefreshCredentials,
+    Replan,
+    Retry,
+    RetryAfter,
+    RetryCorrected,
+    Skip,
+    Stop,
+    UseFallback,
+)
 from dagster_planexec.world.observation import Observation
 
 
@@ -46,14 +69,33 @@ class _Before:
     inputs: Mapping[str, Observation]
     tries: int
     started: float
+    by: Tool
+    """Who makes the call: the step's tool, or its fallback."""
 
 
 def run_step(run: Run, step_id: str) -> StepReport:
     """Carry out one step of a run, and journal everything about it.
 
+    What can go on at once does so here: with credentials read anew, arguments respelt, or the fallback. Each of them
+    happens once per step and run at most, so this ends.
+
     Returns:
         What became of it. `state` is None if the decision is to try again after a pause.
     """
+    while True:
+        report = _try_step(run, step_id)
+        match report.decision:
+            case RefreshCredentials():
+                refresh_credentials(run, step_id)
+            case RetryCorrected() | UseFallback():
+                pass  # the next try reads from the journal what was decided
+            case Proceed() | Retry() | RetryAfter() | Skip() | Replan() | Hold() | Stop():
+                return report
+            case _:
+                assert_never(report.decision)
+
+
+def _try_step(run: Run, step_id: str) -> StepReport:
     step = run.plan.step(step_id)
     started = time.monotonic()
     stopped = stop_of(run)
@@ -64,9 +106,12 @@ def run_step(run: Run, step_id: str) -> StepReport:
         return not_run(run, step, f"it depends on {inputs}, which is not done")
     tries = 1 + len(run.work.journal.events(run.attempt, run_id=run.run_id, kinds=["step-started"], step=step_id))
     append(run, NewEvent("step-started", step_id, {"try": tries}))
-    resolved = resolve_step(run, step, inputs)
-    if isinstance(resolved, Failed):
-        tried = Tried((), "precondition", resolved.code, trouble(run, step, resolved.code, resolved.message))
+    contract = run.work.tools[step.tool].contract
+    respell = (lambda raw: respelt(raw, contract)) if was_corrected(run, step) else None
+    resolved = resolve_step(run, step, inputs, respell=respell)
+    if isinstance(resolved, Unfit):
+        text = trouble(run, step, resolved.failed.code, resolved.failed.message)
+        tried = Tried((), "precondition", resolved.failed.code, text, raw=resolved.raw)
         return finish(run, step, tried, tries, started)
     state: StepState = "reused"
     try:
@@ -75,7 +120,9 @@ def run_step(run: Run, step_id: str) -> StepReport:
             state = "done"
         tried = _with_surprises(run, step, resolved, reused or _try_once(run, step, resolved, tries, started))
     except PlanexecError as error:
-        tried = Tried((), "precondition", error.code, trouble(run, step, error.code, error.message))
+        text = trouble(run, step, error.code, error.message)
+        after_s = error.retry_after_s if isinstance(error, PortError) else None
+        tried = Tried((), "precondition", error.code, text, retry_after_s=after_s)
     except Exception as error:  # noqa: BLE001 - a step that cannot be judged stops, whatever it was that could not
         said = f"step {step_id} could not be judged: {type(error).__name__}: {bounded(str(error), 300)}"
         text = trouble(run, step, "INTERNAL", said)
@@ -94,6 +141,16 @@ def not_run(run: Run, step: Step, because: str) -> StepReport:
     report = StepReport(step.id, step.tool, "not-run", None, because, 0, 0.0, (), Stop(because))
     append(run, ended(report))
     return report
+
+
+def refresh_credentials(run: Run, step_id: str) -> None:
+    """Have the ports read their credentials anew. If they cannot, the next try meets the old ones, and stops."""
+    try:
+        run.work.ports.refresh_credentials()
+        said = {"ok": True, "message": ""}
+    except PlanexecError as error:
+        said = {"ok": False, "message": bounded(f"{error.code}: {error.message}")}
+    append(run, NewEvent("credentials-refreshed", step_id, redacted(said)))
 
 
 def _was_called(run: Run, step_id: str) -> bool:
@@ -143,34 +200,51 @@ def _identity(step: Step, resolved: Resolved) -> str:
 
 def _try_once(run: Run, step: Step, resolved: Resolved, tries: int, started: float) -> Tried:
     tool = run.work.tools[step.tool]
+    fallback = fallback_of(run, step) if last_strategy(run, step) == "use-fallback" else None
     asked = scope_of(run, step, resolved)
     added = [name for name in names_of(run, step, "post") if name not in tool.contract.postconditions]
     bind(run, added, asked, "post")  # a claim that does not fit its step is met before the call, not after it
     with run.work.ports.warehouse.together():
         inputs = look_at_inputs(run, resolved)
         before = judge_inputs(run, resolved, inputs)
-        before += judge(run, bind(run, names_of(run, step, "pre"), asked, "pre"))
+        # What must hold before the call is said by whoever makes it.
+        names = names_of(run, step, "pre") if fallback is None else fallback.contract.preconditions
+        before += judge(run, bind(run, names, asked, "pre"))
         shown = preview(run, step, resolved)
     append(run, NewEvent("judged", step.id, {"phase": "pre", "verdicts": [encode_verdict(v) for v in before]}))
     shut = first_shut(before)
     if shut is not None:
-        return Tried(tuple(before), "precondition", shut.code, sentence_of(shut, step=step.id))
+        text = sentence_of(shut, step=step.id)
+        return Tried(tuple(before), "precondition", shut.code, text, retry_after_s=shut.retry_after_s)
 
-    call = replace(call_of(run, step.id, tool.contract), preview=shown)
+    by = fallback or tool
+    if fallback is not None:
+        taken = args_for(fallback, step, resolved)
+        if isinstance(taken, Failed):
+            text = trouble(run, step, taken.code, taken.message)
+            return Tried(tuple(before), "precondition", taken.code, text)
+        resolved = replace(resolved, args=taken)
+    call = replace(call_of(run, step.id, by.contract), preview=shown)
     # The seal is of what was judged: while the block lasts, no other process gets at an embedded warehouse.
     with run.work.ports.warehouse.together():
-        return _call_and_judge(run, step, resolved, call, _Before(before, inputs, tries, started))
+        return _call_and_judge(run, step, resolved, call, _Before(before, inputs, tries, started, by))
 
 
 def _call_and_judge(run: Run, step: Step, resolved: Resolved, call: ToolCall, so_far: _Before) -> Tried:
-    """Call, and judge what the call left."""
+    """Call, and judge what the call left: by the step's own checks, whoever made it."""
     tool = run.work.tools[step.tool]
     before, inputs = so_far.verdicts, so_far.inputs
-    outcome, unknown = make_call(run, step, tool, resolved, call)
+    outcome, unknown = make_call(run, step, so_far.by, resolved, call)
+    if so_far.by is not tool:
+        outcome = as_result_of(tool, outcome)
+        resolved = replace(resolved, args=tool.contract.args.model_validate(resolved.raw))
     match outcome:
         case Failed():
             text = trouble(run, step, outcome.code, outcome.message)
-            return Tried(tuple(before), "call", outcome.code, text, call_may_have_happened=unknown)
+            return Tried(
+                tuple(before), "call", outcome.code, text, call_may_have_happened=unknown,
+                retry_after_s=outcome.retry_after_s,
+            )  # fmt: skip
         case Held():
             text = trouble(run, step, outcome.code, outcome.message)
             return Tried(tuple(before), "precondition", outcome.code, text)
@@ -188,7 +262,9 @@ def _call_and_judge(run: Run, step: Step, resolved: Resolved, call: ToolCall, so
     shut = first_shut(after)
     if shut is not None:
         text = sentence_of(shut, step=step.id)
-        return Tried(verdicts, "postcondition", shut.code, text, call_may_have_happened=True)
+        return Tried(
+            verdicts, "postcondition", shut.code, text, call_may_have_happened=True, retry_after_s=shut.retry_after_s
+        )
     seal = look(probe, run.work.ports)
     if seal.state == "seen" and not same_facts(left, seal):
         text = trouble(run, step, "EXPECTATION_FAILED", f"what step {step.id!r} left changed while it was judged")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from dagster_planexec.contract.codes import meaning
 from dagster_planexec.contract.verdict import Verdict
@@ -25,6 +27,10 @@ class Tried:
     text: str
     done: DoneStep | None = None
     call_may_have_happened: bool = False
+    retry_after_s: float | None = None
+    """Seconds after which the service that failed asked to be called again."""
+    raw: Mapping[str, Any] | None = None
+    """The arguments, where the tool does not take them and there is nothing resolved."""
 
 
 def trouble(run: Run, step: Step, code: str, message: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dagster_planexec.checks.static.rule import StaticFinding, listed, shown_name
+from dagster_planexec.checks.static.rule import AddDependency, StaticFinding, listed, shown_name
 from dagster_planexec.checks.static.structure import Structure
 
 
@@ -28,4 +28,5 @@ def undeclared_ref_dependency(structure: Structure) -> Iterator[StaticFinding]:
                 f"add {shown_name(name)} to {words} of {shown_name(view.name)}",
                 arg=use.argument,
                 ref=name,
+                fix=AddDependency(view.id, needed),
             )

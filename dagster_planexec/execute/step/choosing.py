@@ -1,0 +1,74 @@
+"""Asking the one who may pick from the menu. Late, broken or foreign answers leave the rules' own first choice."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from dagster_planexec.execute.observer import DeadlinePassedError, within
+from dagster_planexec.execute.step.tried import append
+from dagster_planexec.execute.work import Run
+from dagster_planexec.journal.attempts.budget import left_of
+from dagster_planexec.journal.door.redact import redacted
+from dagster_planexec.journal.encoding import bounded, encode
+from dagster_planexec.journal.journal import NewEvent
+from dagster_planexec.journal.told.line import one_line
+from dagster_planexec.plan.model import Step
+from dagster_planexec.recovery.choice import ANSWER_WITHIN_S, MOST_TEXT, Choice, Chooser, Question, may_be_asked
+from dagster_planexec.recovery.decide import Weighed, weigh
+from dagster_planexec.recovery.decision import Situation
+
+
+def chosen(run: Run, step: Step, situation: Situation, weighed: Weighed, *, within_s: float | None = None) -> Weighed:
+    """What is decided in the end: what was picked from the menu, if somebody may pick and did; else as it was.
+
+    Args:
+        run: The run.
+        step: The step.
+        situation: What was weighed.
+        weighed: What the rules say by themselves.
+        within_s: Seconds until an answer is late.
+    """
+    chooser = run.work.chooser
+    if chooser is None or not run.work.task.recovery_choice or not may_be_asked(situation, weighed.viable):
+        return weighed
+    question = _question(run, step, situation, weighed)
+    answer, said = _ask(run, chooser, question, ANSWER_WITHIN_S if within_s is None else within_s)
+    # The rules have the last word: what they took away nobody brings back.
+    after = weigh(situation, choice=answer)
+    used = answer is not None and after.strategy == answer
+    said |= {"chooser": chooser.name, "shown": question.as_json(), "used": used, "decided": after.strategy}
+    if answer is not None and not used:
+        said["overruled"] = "the answer is not on the menu"
+    append(run, NewEvent("chosen", step.id, redacted(said)))
+    return after
+
+
+def _question(run: Run, step: Step, situation: Situation, weighed: Weighed) -> Question:
+    # One bounded line: the text quotes services and files, and is data to whoever reads it.
+    text = one_line(str(redacted(situation.text)), MOST_TEXT)
+    return Question(
+        run.work.task.name, step.id, step.tool, situation.code or "INTERNAL", situation.stage, situation.effect,
+        situation.tries, text, weighed.viable,
+    )  # fmt: skip
+
+
+def _ask(run: Run, chooser: Chooser, question: Question, seconds: float) -> tuple[str | None, dict[str, Any]]:
+    """The answer, if it came in time, and what is remembered of it."""
+    budget = left_of(run.work.journal, run.attempt, run.work.task.limits)
+    if chooser.calls_model and not budget.model_may_be_called:
+        return None, {"why_not": "the attempt's model calls or tokens are used up"}
+    began = time.monotonic()
+    # A call that is begun is a call, whether anything comes of it.
+    blank = {"calls": 1} if chooser.calls_model else None
+    try:
+        answer: object = within(seconds, lambda: chooser.choose(question))
+    except DeadlinePassedError:
+        return None, {"why_not": f"no answer within {seconds:g} s", "usage": blank}
+    except Exception as error:  # noqa: BLE001 - whatever it raises, the rules decide without it
+        return None, {"why_not": bounded(f"{type(error).__name__}: {error}", MOST_TEXT), "usage": blank}
+    ms = int((time.monotonic() - began) * 1000)
+    if not isinstance(answer, Choice) or not isinstance(answer.strategy, str):
+        return None, {"why_not": "it gave no answer", "usage": blank, "ms": ms}
+    usage = encode(dict(answer.usage)) if answer.usage else blank
+    return answer.strategy, {"answered": one_line(answer.strategy, 60), "usage": usage, "ms": ms}

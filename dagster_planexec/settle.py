@@ -3,36 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from dagster_planexec.contract.layout import credit_shape, effect_scope
-from dagster_planexec.contract.tool import Admission
 from dagster_planexec.errors import PlanexecError
-from dagster_planexec.execute.admit import admit_inputs
-from dagster_planexec.execute.observer import DeadlinePassedError, look, within
+from dagster_planexec.execute.observer import look
 from dagster_planexec.execute.work import Work
-from dagster_planexec.journal.admission import decode_admission, encode_admission, inputs_digest
-from dagster_planexec.journal.journal import Attempt, NewEvent
+from dagster_planexec.journal.journal import NewEvent
 from dagster_planexec.journal.patterns import note_failures, note_resolution
 from dagster_planexec.journal.run_report import RunReport, RunStatus, close_steps, read_steps, save_report
 from dagster_planexec.journal.told.trace import BEGINS
-from dagster_planexec.plan.digest import digest_of
+from dagster_planexec.settling.admitting import open_attempt, take_in_what_is_new
 from dagster_planexec.settling.parts import Prepared, Settling
 from dagster_planexec.settling.proposing import checked_proposal, own_plan
 from dagster_planexec.settling.revising import (
     Wanted,
     facts_for,
     journal_replan,
-    only_grown,
     wanted_in,
     why_not,
 )
 from dagster_planexec.world.period import Period
 from dagster_planexec.world.probes.result.credits import CreditsIssued
-
-ADMISSION_DEADLINE_S = 900.0
-"""Seconds in which the drop, the live tables and the SQL files must have been looked at."""
 
 
 def prepare(settling: Settling, period: Period, *, replan: bool = False) -> Prepared:
@@ -48,11 +40,7 @@ def prepare(settling: Settling, period: Period, *, replan: bool = False) -> Prep
     work, journal = settling.work, settling.work.journal
     blank = RunReport.blank(work.task, period, task_run_id=settling.task_run_id)
     try:
-        admission = within(ADMISSION_DEADLINE_S, lambda: admit_inputs(work, period))
-        attempt = _open(settling, period, admission, anew=replan)
-    except DeadlinePassedError:
-        text = f"what there is could not be looked at within {ADMISSION_DEADLINE_S:g} s"
-        return Prepared(blank.ended("error", "TIMEOUT", text))
+        attempt = open_attempt(settling, period, anew=replan)
     except PlanexecError as error:
         return Prepared(blank.ended("error", error.code, error.message, error.hint))
     if settling.task_run_id is not None:
@@ -98,26 +86,6 @@ def _with_standing(work: Work, report: RunReport) -> RunReport:
     return report.with_standing(seen.facts) if seen.state == "seen" else report
 
 
-def _open(settling: Settling, period: Period, admission: Admission, *, anew: bool) -> Attempt:
-    task = settling.work.task
-    attempt, _ = settling.work.journal.open_attempt(
-        task=task.name, version=task.version, period=period.text, inputs_digest=_inputs(settling, admission),
-        admission=encode_admission(admission), anew=anew,
-    )  # fmt: skip
-    # What was admitted now replaces the older record: same content, but ETags and places may have moved on.
-    return replace(attempt, admission=settling.work.journal.readmit(attempt.id, encode_admission(admission)))
-
-
-def _inputs(settling: Settling, admission: Admission) -> str:
-    contracts = settling.work.task.contracts
-    recipe = {
-        "planner": settling.planner.recipe,
-        # The content and not the version: an edit that forgot to raise it is news all the same.
-        "contracts": {name: digest_of(contract.model_dump(mode="json")) for name, contract in contracts.items()},
-    }
-    return inputs_digest(admission, recipe=recipe)
-
-
 def _run(settling: Settling, prepared: Prepared, period: Period) -> tuple[RunReport, Wanted | None]:
     """Run the plan, and say how it ended, or for what reason another plan is wanted."""
     journal = settling.work.journal
@@ -158,19 +126,14 @@ def _revise(settling: Settling, period: Period, before: Prepared, stopped: RunRe
         return Prepared(stopped.caused_by(wanted.code).ended("stopped", *enough), attempt)
     journal_replan(work, attempt, wanted)
     try:
-        admission = within(ADMISSION_DEADLINE_S, lambda: admit_inputs(work, period))
-    except DeadlinePassedError:
-        text = f"what there is could not be looked at within {ADMISSION_DEADLINE_S:g} s"
-        return Prepared(stopped.caused_by(wanted.code).ended("stopped", "TIMEOUT", text), attempt)
+        taken = take_in_what_is_new(settling, attempt, period)
     except PlanexecError as error:
         return Prepared(stopped.caused_by(wanted.code).ended("stopped", error.code, error.message, error.hint), attempt)
-    changed = only_grown(decode_admission(attempt.admission), admission, watches=work.task.watches)
-    if changed is not None:
-        text = f"{wanted.reason}; and {changed} since: no new plan for inputs that what is done does not rest on"
+    if taken.changed is not None:
+        text = f"{wanted.reason}; and {taken.changed} since: no new plan for inputs that what is done does not rest on"
         hint = "run the month again: what is there now is admitted as a new attempt"
         return Prepared(stopped.ended("stopped", wanted.code or "EXPECTATION_FAILED", text, hint), attempt)
-    work.journal.readmit(attempt.id, encode_admission(admission), inputs_digest=_inputs(settling, admission))
-    attempt = work.journal.attempt(attempt.id)
+    attempt = taken.attempt
     revising = facts_for(work, attempt, wanted, checked.plan, period)
     report = RunReport.blank(work.task, period, task_run_id=settling.task_run_id).after(stopped, wanted.trigger)
     prepared = checked_proposal(settling, period, attempt, report, revising=revising)

@@ -23,6 +23,7 @@ from dagster_planexec.plan.sameness import deeds_digest
 from dagster_planexec.planner.planner import Proposal
 from dagster_planexec.planner.request import PlanRequest, Repair, Revising
 from dagster_planexec.planner.seen import seen_of
+from dagster_planexec.settling.admitting import take_in_what_is_new
 from dagster_planexec.settling.checking import all_findings, check_plan, first_text, journal_check
 from dagster_planexec.settling.parts import CheckedPlan, Prepared, Settling
 from dagster_planexec.world.period import Period
@@ -90,6 +91,7 @@ def checked_proposal(
         return refused
     proposal, checked = _check(settling, proposal, attempt, period, revising)
     if own is None and settling.planner.revises and _can_be_repaired(checked):
+        attempt = _with_what_is_new(settling, attempt, period, checked)
         repaired = _repaired(settling, attempt, request, checked)
         if repaired.plan is not None:
             refused = _no_use(repaired, attempt, report, revising)
@@ -165,6 +167,19 @@ def _can_be_repaired(checked: CheckedPlan) -> bool:
     """Whether something speaks against the plan that another plan could avoid: no network and no key are not."""
     shut = [v.code or "INTERNAL" for v in checked.live if not v.opens]
     return is_rejected(checked.findings) or any(not is_unheard(code) for code in shut)
+
+
+def _with_what_is_new(settling: Settling, attempt: Attempt, period: Period, checked: CheckedPlan) -> Attempt:
+    """What has arrived while the plan was written is admitted too, if the world has refused it: its repair may use it.
+
+    Where the inputs cannot be looked at, or something else changed, the attempt stays as it is, and the checks say so.
+    """
+    if all(verdict.opens for verdict in checked.live):
+        return attempt
+    try:
+        return take_in_what_is_new(settling, attempt, period).attempt
+    except PlanexecError:
+        return attempt
 
 
 def _repaired(settling: Settling, attempt: Attempt, request: PlanRequest, checked: CheckedPlan) -> Proposal:

@@ -10,13 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from dagster_planexec.contract.task import Watch
-from dagster_planexec.contract.tool import Admission
 from dagster_planexec.contract.verdict import Verdict
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.live_check import live_check
 from dagster_planexec.execute.work import Run, Work
-from dagster_planexec.journal.admission import decode_admission, encode_watched
+from dagster_planexec.journal.admission import decode_admission
 from dagster_planexec.journal.encoding import decode, decode_verdict
 from dagster_planexec.journal.journal import Attempt, NewEvent
 from dagster_planexec.journal.results import tools_done
@@ -92,29 +90,6 @@ def _answered(work: Work, attempt: Attempt) -> list[_Replan]:
         elif found and not found[-1].adopted and is_unheard(event.payload.get("code") or "PLAN_REJECTED"):
             found.pop()
     return found
-
-
-def only_grown(before: Admission, now: Admission, *, watches: Sequence[Watch] = ()) -> str | None:
-    """What changed of the admitted inputs besides new objects, or None. What was done rests on them.
-
-    Args:
-        before: What the attempt rests on.
-        now: What is there.
-        watches: What the task watches. A fact that holds things by name may hold more, a measure may count more.
-    """
-    held = {(o.facts.bucket, o.facts.key): o.sha256 for o in now.objects}
-    for admitted in before.objects:
-        name = (admitted.facts.bucket, admitted.facts.key)
-        if held.get(name) != admitted.sha256:
-            what = "is gone" if name not in held else "was replaced"
-            return f"{name[0]}/{name[1]} {what}"
-    for kind, old, new in (("table", before.tables, now.tables), ("SQL file", before.sql_sha256, now.sql_sha256)):
-        changed = next((name for name in sorted({*old, *new}) if old.get(name) != new.get(name)), None)
-        if changed is not None:
-            return f"{kind} {changed} changed"
-    was, is_now = encode_watched(before), encode_watched(now)
-    found = (watch.lost(was.get(watch.name), is_now.get(watch.name)) for watch in watches)
-    return next((what for what in found if what is not None), None)
 
 
 def facts_for(work: Work, attempt: Attempt, wanted: Wanted, plan: Plan, period: Period) -> Revising:

@@ -126,3 +126,20 @@ def test_only_tasks_with_a_drop_are_looked_at_for_arrivals() -> None:
 
     assert "vendor_reconciliation__arrivals" in names
     assert not {"dependency_audit__arrivals", "row_count_investigation__arrivals"} & names
+
+
+@pytest.mark.parametrize(("name", "period"), [("lockfiles", "2026-03"), ("row_counts", "2026-05")])
+def test_a_model_is_shown_what_is_watched_and_no_drop(tmp_path: Path, name: str, period: str) -> None:
+    """The prompt of a task without delivery, sides and money says nothing of them."""
+    from assets.demo.local import LOCAL_DATA
+
+    data = LOCAL_DATA[name]
+    data.seed(tmp_path)
+    answer = planexec("prompt", data.planned.name, "--partition", period, "--home", tmp_path)
+    text = "".join(message["content"] for message in answer.document["messages"])
+
+    assert answer.exit_code == 0
+    for watch in data.planned.binding.task.watches:
+        assert f'{{"watched": "{watch.name}"' in text
+        assert f'{{"about": "{watch.name}", "seen": {{' in text
+    assert not any(word in text for word in ('"drop"', "credit_cap", "least_matched_share", "not observed"))

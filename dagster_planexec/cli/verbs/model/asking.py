@@ -34,7 +34,7 @@ from dagster_planexec.planner.request import PlanRequest
 from dagster_planexec.planner.seen import seen_of
 from dagster_planexec.planner.strict.answer import read_answer
 from dagster_planexec.planner.strict.plan_form import plan_form
-from dagster_planexec.settle import ADMISSION_DEADLINE_S
+from dagster_planexec.settling.admitting import ADMISSION_DEADLINE_S
 from dagster_planexec.settling.checking import all_findings, check_plan, first_text
 from dagster_planexec.settling.parts import CheckedPlan
 from dagster_planexec.world.period import Period

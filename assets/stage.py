@@ -17,9 +17,9 @@ from typing import Any
 from assets.demo.fault_ports import FaultListener
 from assets.demo.faults import BEFORE_PLAN, FAULTS, Fault
 from assets.demo.literal import LiteralRun, execute_literally, own_world
-from assets.demo.local import LOCAL_DATA, LocalData, follow_to_the_letter
 from assets.demo.local_s3 import ACCESS_KEY, HOST, REGION, SECRET_KEY, LocalS3
 from assets.demo.world import DATA_SETS, QUIET_S, DemoWorld
+from assets.local_examples import LOCAL_DATA, LocalData, follow_to_the_letter
 from dagster_planexec.cli.document import of_task
 from dagster_planexec.cli.stage import DemoRequest, DemoStage, Scene
 from dagster_planexec.contract.tool import ToolRegistry

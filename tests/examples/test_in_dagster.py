@@ -47,7 +47,7 @@ def test_the_control_of_the_audit_reports_on_214(tmp_path: Path) -> None:
 
 def test_a_month_is_run_looked_at_and_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`run`, `status`, `observe`, `doctor` of a task without drop and money."""
-    from assets.demo.local import LOCAL_DATA
+    from assets.local_examples import LOCAL_DATA
 
     home = tmp_path / "home"
     monkeypatch.setenv("PLANEXEC_HOME", str(home))
@@ -85,7 +85,7 @@ def test_the_asset_is_made_with_its_gates(
     audit: LocalPlace, tmp_path: Path, job: str, asset: str, partition: str, gates: str
 ) -> None:
     """One task run settles the partition, however many plan runs it takes; every gate has a result."""
-    from assets.demo.local import LOCAL_DATA
+    from assets.local_examples import LOCAL_DATA
 
     LOCAL_DATA["row_counts"].seed(audit.home)
     (tmp_path / "dagster").mkdir()
@@ -131,7 +131,7 @@ def test_only_tasks_with_a_drop_are_looked_at_for_arrivals() -> None:
 @pytest.mark.parametrize(("name", "period"), [("lockfiles", "2026-03"), ("row_counts", "2026-05")])
 def test_a_model_is_shown_what_is_watched_and_no_drop(tmp_path: Path, name: str, period: str) -> None:
     """The prompt of a task without delivery, sides and money says nothing of them."""
-    from assets.demo.local import LOCAL_DATA
+    from assets.local_examples import LOCAL_DATA
 
     data = LOCAL_DATA[name]
     data.seed(tmp_path)
@@ -142,4 +142,4 @@ def test_a_model_is_shown_what_is_watched_and_no_drop(tmp_path: Path, name: str,
     for watch in data.planned.binding.task.watches:
         assert f'{{"watched": "{watch.name}"' in text
         assert f'{{"about": "{watch.name}", "seen": {{' in text
-    assert not any(word in text for word in ('"drop"', "credit_cap", "least_matched_share", "not observed"))
+    assert not any(word in text for word in ('"drop"', "credit_cap", "least_matched_share", '"why_not"'))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from assets.demo.local import LOCAL_DATA, LocalData
+from assets.local_examples import LOCAL_DATA, LocalData
 from dagster_planexec.compiler.binding import work_of
 from dagster_planexec.execute.work import Work
 from dagster_planexec.journal.journal import Event

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assets.dependency_audit.probes import FiguresOfReport, FiguresOfTables
+from assets.dependency_audit.figures import FiguresOfReport, FiguresOfTables
 from dagster_planexec.checks.check import BoundCheck, Check, Finding, Stated
 from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.verdict import Phase

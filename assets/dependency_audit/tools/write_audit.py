@@ -8,7 +8,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from assets.dependency_audit.probes import LOOK_S, FiguresOfTables
+from assets.dependency_audit.figures import FiguresOfTables
+from assets.dependency_audit.probes import LOOK_S
 from assets.dependency_audit.tables import FIXES
 from dagster_planexec.contract.outcome import Done, Failed, Outcome
 from dagster_planexec.contract.tool import Model, ReportName, TableName, Tool, ToolCall, ToolContract

@@ -7,8 +7,8 @@ import shutil
 
 import pytest
 
-from assets.demo.local import LOCAL_DATA, follow_to_the_letter
 from assets.dependency_audit.world import FIRST, SECOND, uv_lock
+from assets.local_examples import LOCAL_DATA, follow_to_the_letter
 from dagster_planexec.planner.planner import Planner
 from dagster_planexec.planner.request import PlanRequest
 from tests.support.local_tasks import LocalPlace, outcomes

@@ -10,8 +10,9 @@ from dagster_planexec.contract.outcome import Failed, Held
 from dagster_planexec.execute.step.runner import run_step
 from dagster_planexec.journal.journal import NewEvent
 from dagster_planexec.journal.run_report import close_steps, read_steps
+from dagster_planexec.plan.model import Plan
 from dagster_planexec.recovery.decision import Hold, Replan, Skip, Stop
-from tests.support.bench import BenchMaker, CopyArgs, TableTool
+from tests.support.bench import BenchMaker, CopyArgs, MakeArgs, TableTool
 from tests.support.scripted import BUSY, Scripted, decided, plan_of, step, with_tools
 
 # -- skip ------------------------------------------------------------------------------------------------------------
@@ -52,6 +53,35 @@ def test_a_step_that_is_needed_is_never_left_out(bench: BenchMaker, why) -> None
     report = b.go(plan)[0]
 
     assert (report.state, report.code) == ("failed", "UNAVAILABLE")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"deliverables": ()}, {"expects": [{"about": "step:a", "measure": "rows", "op": ">", "value": 0}]},
+        {"checkpoint": True}, {"also": step("b", "make", label="staging.a")}, {},
+    ],
+    ids=["no deliverables", "an expectation", "a checkpoint", "a step by name", "nothing"],
+)  # fmt: skip
+def test_a_step_that_something_else_counts_on_is_never_left_out(bench: BenchMaker, change) -> None:
+    """A task without deliverables may mean any step; what is read by name is needed too."""
+
+    class Labelled(MakeArgs):
+        label: str = ""
+
+    b = bench()
+    task = replace(with_tools(b, Scripted("make", b.calls)).work.task)
+    task = replace(task, deliverables=change.get("deliverables", task.deliverables))
+    b = with_tools(b, Scripted("make", b.calls, args=Labelled),
+                   Scripted("extra", b.calls, [BUSY], max_tries=1, effect="read"), task=task)  # fmt: skip
+    first = {**step("a", "extra"), "checkpoint": change.get("checkpoint", False)}
+    plan = Plan.model_validate(
+        {"task": "toy", "period": "2026-03", "expects": change.get("expects", []),
+         "steps": [first, *([change["also"]] if "also" in change else [])]}, strict=False,
+    )  # fmt: skip
+    report = b.go(plan)[0]
+
+    assert isinstance(report.decision, Skip) == (not change)
 
 
 def test_a_write_that_timed_out_is_not_left_out(bench: BenchMaker) -> None:

@@ -10,6 +10,7 @@ import pytest
 from dagster_planexec.contract.outcome import Failed
 from dagster_planexec.errors import PortError
 from dagster_planexec.execute.step.facing import jitter_of
+from dagster_planexec.execute.step.runner import run_step
 from dagster_planexec.journal.attempts.budget import left_of, spent
 from dagster_planexec.journal.attempts.waits import waiting
 from dagster_planexec.journal.run_report import close_steps
@@ -101,6 +102,17 @@ def test_a_long_stated_delay_ends_the_run_and_says_until_when(bench: BenchMaker)
     assert (wait.period, wait.step, wait.code) == ("2026-03", "a", "UNAVAILABLE")
     assert [r.state for r in b.go(plan, "r2")] == ["done", "done", "reused"]
     assert spent(b.work.journal, b.attempt).retries == 1
+
+
+@pytest.mark.parametrize("backfill", [None, "bf1"])
+def test_a_wait_remembers_the_backfill_that_its_run_was_part_of(bench: BenchMaker, backfill) -> None:
+    """What a backfill may not do without a person, its continuation may not either."""
+    b = bench()
+    b = with_tools(b, Scripted("make", b.calls, [Failed("UNAVAILABLE", "down", retry_after_s=3600)]))
+    run_step(replace(b.run(plan_of(step("a", "make")), "r1"), backfill=backfill), "a")
+    b.work.journal.close_run(b.attempt, "r1", "waiting", "UNAVAILABLE")
+
+    assert [wait.backfill for wait in waiting(b.work.journal, "toy")] == [backfill]
 
 
 def test_waiting_is_bounded_by_the_attempts_retries(bench: BenchMaker) -> None:

@@ -63,7 +63,7 @@ def finish(
     if isinstance(decision, RetryAfter):
         until = run.work.ports.clock.now() + timedelta(seconds=decision.after_s)
         report = replace(report, reason=bounded(f"{decision.reason}; it waits until {until:%Y-%m-%d %H:%M:%S} UTC"))
-        events.append(waits(step.id, tried.code, until))
+        events.append(waits(step.id, tried.code, until, backfill=run.backfill))
     if tried.done is not None:
         save_done(run.work.journal, run.attempt, tried.done)
         _remember_landing(run, tried.done, fresh=state == "done")

@@ -24,7 +24,8 @@ def blank(
     """A document in which nothing happened yet: every part is there, counts are 0 and unknown values null."""
     return {
         "version": 1, "task": task, "partition": partition,
-        "plan": {"digest": None, "planner": None, "author": None, "revision": 0, "model_called": False},
+        "plan": {"digest": None, "planner": None, "author": None, "revision": 0, "model_called": False,
+                 "usage": None},
         "status": status, "code": code, "cause": None, "text": text,
         "hint": hint or (meaning(code).hint if code else None),
         "task_run_id": None, "plan_run_id": None, "ended_at": None,

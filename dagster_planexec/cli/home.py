@@ -52,12 +52,12 @@ def looking_home(folder: ProjectFolder, home: Path | None) -> Path:
 def remembered(name: str = "default") -> Iterator[Journal | None]:
     """The journal of that name, for looking; None if nothing was ever written."""
     from dagster_planexec.journal.journal import Journal  # noqa: PLC0415 - SQLAlchemy, which `--help` does not pay
-    from dagster_planexec.journal.schema import journal_is_there  # noqa: PLC0415 - as above
+    from dagster_planexec.journal.store.place import journal_is_there  # noqa: PLC0415 - as above
 
     if not journal_is_there(name):
         yield None
         return
-    journal = Journal(name)
+    journal = Journal(name, looking=True)
     try:
         yield journal
     finally:
@@ -97,7 +97,7 @@ def _quoted(path: Path) -> str:
 
 _ELSEWHERE = "dagster_planexec.home"
 _COMMAND = re.compile(r"`planexec ([a-z]+)\b([^`]*)`")
-_AT_HOME = frozenset({"run", "plan", "show", "trace", "status", "observe", "doctor"})
+_AT_HOME = frozenset({"run", "plan", "show", "trace", "status", "observe", "doctor", "prune", "failures"})
 """The verbs that look into a home."""
 
 

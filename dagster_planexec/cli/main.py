@@ -6,7 +6,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 import click
 
@@ -51,9 +51,7 @@ def answering(verb: Function) -> Function:
         except PlanexecError as error:
             document = of_error(error, task=given.get("task"), partition=given.get("partition"))
         except Exception as error:  # noqa: BLE001 - a program that reads the document must get one; people get the trace
-            traceback.print_exc()
-            unforeseen = PlanexecError("INTERNAL", f"{type(error).__name__}: {str(error)[:300]}")
-            document = of_error(unforeseen, task=given.get("task"), partition=given.get("partition"))
+            document = _of_unforeseen(error, task=given.get("task"), partition=given.get("partition"))
         if document is None:
             return
         if as_json:
@@ -65,6 +63,33 @@ def answering(verb: Function) -> Function:
     wrapped.__name__, wrapped.__doc__ = verb.__name__, verb.__doc__
     wrapped.__click_params__ = getattr(verb, "__click_params__", [])  # type: ignore[attr-defined]
     return wrapped  # type: ignore[return-value]
+
+
+def looking_only(verb: Function) -> Function:
+    """Lets a verb print its own answer; a refusal, and what nobody foresaw, is a document as for every other verb."""
+
+    def wrapped(*args: Any, as_json: bool, **given: Any) -> None:  # noqa: ANN401 - click's own arguments
+        try:
+            verb(*args, as_json=as_json, **given)
+            return
+        except PlanexecError as error:
+            document = of_error(error)
+        except Exception as error:  # noqa: BLE001 - a program that reads the document must get one; people get the trace
+            document = _of_unforeseen(error)
+        if as_json:
+            print_json(document)
+        else:
+            print_run({**blank(), **document})
+        sys.exit(EXIT[document["status"]])
+
+    wrapped.__name__, wrapped.__doc__ = verb.__name__, verb.__doc__
+    wrapped.__click_params__ = getattr(verb, "__click_params__", [])  # type: ignore[attr-defined]
+    return wrapped  # type: ignore[return-value]
+
+
+def _of_unforeseen(error: Exception, **of: str | None) -> dict[str, Any]:
+    traceback.print_exc()
+    return of_error(PlanexecError("INTERNAL", f"{type(error).__name__}: {str(error)[:300]}"), **of)
 
 
 @main.command()
@@ -141,15 +166,13 @@ def check(project: Path | None, plan_file: Path, task: str | None, catalogue: Pa
 @HOME
 @AS_JSON
 @click.pass_obj
+@looking_only
 def show(project: Path | None, reference: str, partition: str | None, *, home: Path | None, as_json: bool) -> None:
     """Show a plan by its digest, a hold or an attempt by its id, a task run by its id, or a TASK's last run."""
     from dagster_planexec.cli.verbs.looking import show as look  # noqa: PLC0415 - Dagster, only where it is needed
 
-    try:
-        folder = find_project(project)
-        look(folder, reference, partition, looking_home(folder, home), as_json=as_json)
-    except PlanexecError as error:
-        _refuse(error, as_json=as_json)
+    folder = find_project(project)
+    look(folder, reference, partition, looking_home(folder, home), as_json=as_json)
 
 
 @main.command()
@@ -157,16 +180,14 @@ def show(project: Path | None, reference: str, partition: str | None, *, home: P
 @HOME
 @AS_JSON
 @click.pass_obj
+@looking_only
 def status(project: Path | None, task: str, *, home: Path | None, as_json: bool) -> None:
     """One line per period of TASK: settled, held, stopped with its code, not run."""
     from dagster_planexec.cli.verbs.looking import status as look  # noqa: PLC0415 - Dagster, only where it is needed
 
-    try:
-        folder = find_project(project)
-        looking_home(folder, home)
-        look(folder.task(task), as_json=as_json)
-    except PlanexecError as error:
-        _refuse(error, as_json=as_json)
+    folder = find_project(project)
+    looking_home(folder, home)
+    look(folder.task(task), as_json=as_json)
 
 
 @main.command()
@@ -198,30 +219,58 @@ def observe(project: Path | None, task: str, partition: str, *, home: Path | Non
 @HOME
 @AS_JSON
 @click.pass_obj
+@looking_only
 def trace(project: Path | None, reference: str, partition: str | None, *, home: Path | None, as_json: bool) -> None:
     """Tell what happened in a task run, a plan run, an attempt (att_...), or in TASK's period, event by event."""
     from dagster_planexec.cli.verbs.tracing import trace as look  # noqa: PLC0415 - Dagster, only where it is needed
 
-    try:
-        folder = find_project(project)
-        look(folder, reference, partition, looking_home(folder, home), as_json=as_json)
-    except PlanexecError as error:
-        _refuse(error, as_json=as_json)
+    folder = find_project(project)
+    look(folder, reference, partition, looking_home(folder, home), as_json=as_json)
+
+
+@main.command()
+@click.argument("task", required=False)
+@HOME
+@AS_JSON
+@click.pass_obj
+@looking_only
+def failures(project: Path | None, task: str | None, *, home: Path | None, as_json: bool) -> None:
+    """How TASK, or every task, has failed: how often, when, what resolved it, and what that suggests."""
+    from dagster_planexec.cli.memory.failures import failures as look  # noqa: PLC0415 - Dagster, where it is needed
+
+    folder = find_project(project)
+    look(folder, task, looking_home(folder, home), as_json=as_json)
+
+
+@main.command()
+@click.argument("task", required=False)
+@click.option("--older-than", required=True, metavar="AGE", help="Days or weeks, e.g. 400d or 52w.")
+@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+@HOME
+@AS_JSON
+@click.pass_obj
+@looking_only
+def prune(
+    project: Path | None, task: str | None, *, older_than: str, dry_run: bool, home: Path | None, as_json: bool
+) -> None:
+    """Forget events, results and reports of old attempts whose period has settled. Effects and holds always stay."""
+    from dagster_planexec.cli.memory.prune import prune as forget  # noqa: PLC0415 - Dagster, only where it is needed
+
+    folder = find_project(project)
+    forget(folder, task, older_than, looking_home(folder, home), dry_run=dry_run, as_json=as_json)
 
 
 @main.command()
 @HOME
 @AS_JSON
 @click.pass_obj
+@looking_only
 def doctor(project: Path | None, *, home: Path | None, as_json: bool) -> None:
     """Check the installation: versions, home, journal, tasks and the systems behind their ports."""
     from dagster_planexec.cli.verbs.doctor import examine  # noqa: PLC0415 - Dagster, only where it is needed
 
-    try:
-        folder = find_project(project)
-        sys.exit(0 if examine(folder, at_home(folder, home), as_json=as_json) else 1)
-    except PlanexecError as error:
-        _refuse(error, as_json=as_json)
+    folder = find_project(project)
+    sys.exit(0 if examine(folder, at_home(folder, home), as_json=as_json) else 1)
 
 
 @main.command()
@@ -242,15 +291,6 @@ def demo(project: Path | None, /, *, as_json: bool, **wanted: Any) -> Any:  # no
     from dagster_planexec.cli.verbs.demo import Wanted, run_demo  # noqa: PLC0415 - Dagster, only where it is needed
 
     return run_demo(find_project(project), Wanted(**wanted), as_json=as_json)
-
-
-def _refuse(error: PlanexecError, *, as_json: bool) -> NoReturn:
-    document = of_error(error)
-    if as_json:
-        print_json(document)
-    else:
-        print_run({**blank(), **document})
-    sys.exit(EXIT[document["status"]])
 
 
 if __name__ == "__main__":

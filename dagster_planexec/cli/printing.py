@@ -110,7 +110,10 @@ def print_run(document: Mapping[str, Any], *, console: Console | None = None) ->
     out = console or paper()
     plan = document["plan"]
     if plan["planner"]:
-        said = "" if plan["model_called"] else "; no model was called"
+        usage = plan.get("usage") or {}
+        cost = f", {usage['cost']} USD" if usage.get("cost") else ""
+        spent = f"; {usage['tokens_in'] + usage['tokens_out']:,} tokens{cost}" if usage else ""
+        said = spent if plan["model_called"] else "; no model was called"
         named = f"plan {(plan['digest'] or 'none')[:12]} by {plan['planner']}: {plan['author']}{said}"
         out.print(Text(f"{document['task']} {document['partition']}", "bold"), Text(named), soft_wrap=True)
     elif document["task_run_id"]:

@@ -1,74 +1,63 @@
-"""The journal: plans by digest, attempts, append-only events, results of done steps, landings, holds, arrivals."""
+"""The journal: plans by digest, attempts, append-only events. The rest has modules of its own."""
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
 
 from dagster_planexec.errors import PlanexecError
-from dagster_planexec.journal import schema as t
+from dagster_planexec.journal.door.payload import payload_text
+from dagster_planexec.journal.door.redact import redacted
 from dagster_planexec.journal.encoding import dumps
+from dagster_planexec.journal.store import tables as t
+from dagster_planexec.journal.store.engine import open_engine, reader_of, snapshot_of
+from dagster_planexec.journal.store.migrate import NEWEST, accept, bring_up
+from dagster_planexec.journal.store.place import place_of
+from dagster_planexec.journal.store.rows import Attempt, Event, NewEvent, attempt_of, event_of
 from dagster_planexec.plan.digest import canonical_bytes, full_digest, semantic_digest
 from dagster_planexec.plan.model import Plan, as_json, parse_plan
+
+__all__ = ["Attempt", "Event", "Journal", "Listener", "NewEvent"]
 
 Listener = Callable[[str, str | None], None]
 """Called after an event is written, with its kind and step. It is told, it is never asked."""
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """One open execution per (task, period, admitted inputs)."""
-
-    id: str
-    task: str
-    task_version: str
-    period: str
-    inputs_digest: str
-    admission: Mapping[str, Any]
-    plan_digest: str | None
-    revision: int
-    provenance: Mapping[str, Any]
-    status: str
-    code: str | None
-    opened_at: str
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """One line of the trace."""
-
-    seq: int
-    attempt: str
-    at: str
-    kind: str
-    step: str | None
-    run_id: str | None
-    payload: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class NewEvent:
-    """An event to be written."""
-
-    kind: str
-    step: str | None = None
-    payload: Mapping[str, Any] = field(default_factory=dict)
-
-
 class Journal:
-    """What is remembered. One instance per process and journal name."""
+    """What is remembered. One instance per process and journal name.
 
-    def __init__(self, name: str = "default", *, listeners: Sequence[Listener] = ()) -> None:
+    Args:
+        name: Which journal; where it lives, the environment says.
+        listeners: Who is told of events.
+        looking: It is only read. Nothing is made or migrated, and every write is refused; what a journal of an older
+            version has, can be read.
+
+    Raises:
+        PlanexecError: HOME_UNWRITABLE, LOCKED, UNAVAILABLE, AUTH_FAILED, DISK_FULL.
+    """
+
+    def __init__(self, name: str = "default", *, listeners: Sequence[Listener] = (), looking: bool = False) -> None:
         self.name = name
-        self._engine = t.connect(t.journal_url(name))
-        self._reader = self._engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._engine = open_engine(place_of(name, looking=looking), looking=looking)
+        self._reader = reader_of(self._engine)
         self._listeners = tuple(listeners)
+        self.version = NEWEST
+        try:
+            if looking:
+                self.version = accept(self._reader, name)
+            else:
+                bring_up(self._reader, self._engine, name)
+        except BaseException:
+            self._engine.dispose()
+            raise
+
+    def __repr__(self) -> str:
+        """Its name; its address may hold a password."""
+        return f"Journal({self.name!r})"
 
     @property
     def engine(self) -> sa.Engine:
@@ -79,6 +68,11 @@ class Journal:
     def reader(self) -> sa.Engine:
         """For the sibling modules, to read: never waits for a writer."""
         return self._reader
+
+    @property
+    def snapshot(self) -> sa.Engine:
+        """For the sibling modules, to read much, row by row, as it was at one instant."""
+        return snapshot_of(self._engine)
 
     def close(self) -> None:
         """Let go of the database."""
@@ -93,7 +87,9 @@ class Journal:
         with self._engine.begin() as db:
             # Bytes under this digest that are not these were altered: the right ones take their place.
             db.execute(sa.delete(t.plans).where(t.plans.c.digest == digest, t.plans.c.body != body))
-            if db.execute(sa.select(t.plans.c.digest).where(t.plans.c.digest == digest)).first() is None:
+            # Saved again is as good as new: retention must not take it before an attempt has adopted it.
+            again = sa.update(t.plans).where(t.plans.c.digest == digest).values(saved_at=_now())
+            if db.execute(again).rowcount == 0:
                 db.execute(
                     sa.insert(t.plans).values(
                         digest=digest, semantic_digest=semantic_digest(plan), body=body, saved_at=_now()
@@ -167,17 +163,17 @@ class Journal:
         admission: Mapping[str, Any],
     ) -> Attempt | None:
         attempt_id = f"att_{secrets.token_hex(6)}"
-        with self._engine.begin() as db:
-            last = db.execute(
-                sa.select(t.attempts.c.id, t.attempts.c.opened_seq)
-                .where(t.attempts.c.task == task, t.attempts.c.period == period)
-                .order_by(t.attempts.c.opened_seq.desc())
-                .limit(1)
-            ).first()
-            if (last.id if last else None) != (newest.id if newest else None):
-                return None  # another run opened the month in between; look again
-            seq = last.opened_seq + 1 if last else 1
-            try:
+        opening = NewEvent("attempt-opened", None, {"supersedes": newest.id if newest else None})
+        try:
+            with self._engine.begin() as db:
+                last = db.execute(
+                    sa.select(t.attempts.c.id, t.attempts.c.opened_seq)
+                    .where(t.attempts.c.task == task, t.attempts.c.period == period)
+                    .order_by(t.attempts.c.opened_seq.desc())
+                    .limit(1)
+                ).first()
+                if (last.id if last else None) != (newest.id if newest else None):
+                    return None  # another run opened the month in between; look again
                 db.execute(
                     sa.insert(t.attempts).values(
                         id=attempt_id,
@@ -189,21 +185,21 @@ class Journal:
                         revision=0,
                         status="open",
                         opened_at=_now(),
-                        opened_seq=seq,
+                        opened_seq=last.opened_seq + 1 if last else 1,
                     )
                 )
-            except sa.exc.IntegrityError:
-                return None  # another run opened the month in between; look again
-            if newest is not None:
-                db.execute(
-                    sa.update(t.holds)
-                    .where(t.holds.c.task == task, t.holds.c.period == period, t.holds.c.state == "open")
-                    .values(state="superseded")
-                )
-                db.execute(sa.update(t.attempts).where(t.attempts.c.id == newest.id).values(status="superseded"))
-        opened = self.attempt(attempt_id)
-        self.append(attempt_id, None, [NewEvent("attempt-opened", None, {"supersedes": newest.id if newest else None})])
-        return opened
+                if newest is not None:
+                    db.execute(
+                        sa.update(t.holds)
+                        .where(t.holds.c.task == task, t.holds.c.period == period, t.holds.c.state == "open")
+                        .values(state="superseded")
+                    )
+                    db.execute(sa.update(t.attempts).where(t.attempts.c.id == newest.id).values(status="superseded"))
+                _insert(db, attempt_id, None, [opening])
+        except sa.exc.IntegrityError:
+            return None  # another run opened the month in between; look again
+        self._tell([opening])
+        return self.attempt(attempt_id)
 
     def readmit(
         self, attempt_id: str, admission: Mapping[str, Any], *, inputs_digest: str | None = None
@@ -227,83 +223,65 @@ class Journal:
         Raises:
             PlanexecError: INTERNAL if there is none.
         """
-        with self._reader.connect() as db:
-            row = db.execute(sa.select(t.attempts).where(t.attempts.c.id == attempt_id)).mappings().first()
-        if row is None:
+        rows = self._rows(sa.select(t.attempts).where(t.attempts.c.id == attempt_id))
+        if not rows:
             raise PlanexecError("INTERNAL", f"no attempt {attempt_id!r} in journal {self.name!r}")
-        return _attempt(row)
+        return attempt_of(rows[0])
 
     def newest_attempt(self, task: str, period: str) -> Attempt | None:
         """The attempt that was opened last for a month."""
-        with self._reader.connect() as db:
-            row = (
-                db.execute(
-                    sa.select(t.attempts)
-                    .where(t.attempts.c.task == task, t.attempts.c.period == period)
-                    .order_by(t.attempts.c.opened_seq.desc())
-                    .limit(1)
-                )
-                .mappings()
-                .first()
-            )
-        return _attempt(row) if row else None
+        month = sa.select(t.attempts).where(t.attempts.c.task == task, t.attempts.c.period == period)
+        rows = self._rows(month.order_by(t.attempts.c.opened_seq.desc()).limit(1))
+        return attempt_of(rows[0]) if rows else None
 
     def newest_attempts(self, task: str) -> tuple[Attempt, ...]:
         """The newest attempt of every month the task has had, in order of the months."""
-        with self._reader.connect() as db:
-            rows = (
-                db.execute(sa.select(t.attempts).where(t.attempts.c.task == task).order_by(t.attempts.c.opened_seq))
-                .mappings()
-                .all()
-            )
-        newest = {row["period"]: _attempt(row) for row in rows}
+        rows = self._rows(sa.select(t.attempts).where(t.attempts.c.task == task).order_by(t.attempts.c.opened_seq))
+        newest = {row["period"]: attempt_of(row) for row in rows}
         return tuple(newest[period] for period in sorted(newest))
 
     def adopt_plan(self, attempt_id: str, digest: str, provenance: Mapping[str, Any]) -> None:
         """Make a plan the attempt's plan, as its next revision. What waits for a person waits under another plan."""
+        said = redacted(provenance)
+        adopted = NewEvent("plan-adopted", None, {"digest": digest, **said})
         with self._engine.begin() as db:
             waits = (t.holds.c.attempt == attempt_id, t.holds.c.state == "open", t.holds.c.plan_digest != digest)
             db.execute(sa.update(t.holds).where(*waits).values(state="superseded"))
             db.execute(
                 sa.update(t.attempts)
                 .where(t.attempts.c.id == attempt_id)
-                .values(plan_digest=digest, provenance=dumps(provenance), revision=t.attempts.c.revision + 1)
+                .values(plan_digest=digest, provenance=dumps(said), revision=t.attempts.c.revision + 1)
             )
-        self.append(attempt_id, None, [NewEvent("plan-adopted", None, {"digest": digest, **provenance})])
+            _insert(db, attempt_id, None, [adopted])
+        self._tell([adopted])
 
     def close_run(self, attempt_id: str, run_id: str | None, status: str, code: str | None) -> None:
         """Note how a run of the attempt ended; a later run may continue it. What it held is settled with it."""
+        ended = NewEvent("run-ended", None, {"status": status, "code": code})
         with self._engine.begin() as db:
             db.execute(sa.update(t.attempts).where(t.attempts.c.id == attempt_id).values(status=status, code=code))
             if status == "settled":
                 waits = (t.holds.c.attempt == attempt_id, t.holds.c.state == "open")
                 db.execute(sa.update(t.holds).where(*waits).values(state="settled"))
-        self.append(attempt_id, run_id, [NewEvent("run-ended", None, {"status": status, "code": code})])
+            _insert(db, attempt_id, run_id, [ended])
+        self._tell([ended])
 
     # -- events --------------------------------------------------------------------------------------------------
 
     def append(self, attempt_id: str, run_id: str | None, events: Iterable[NewEvent]) -> None:
-        """Write events, all in one transaction, then tell the listeners."""
+        """Write events, all in one transaction, then tell the listeners.
+
+        Everything passes the same door: secrets are taken out, and what is too large is cut and says so.
+        """
         batch = list(events)
         if not batch:
             return
-        now = _now()
         with self._engine.begin() as db:
-            db.execute(
-                sa.insert(t.events),
-                [
-                    {
-                        "attempt": attempt_id,
-                        "at": now,
-                        "kind": event.kind,
-                        "step": event.step,
-                        "run_id": run_id,
-                        "payload": _payload(event),
-                    }
-                    for event in batch
-                ],
-            )
-        for event in batch:
+            _insert(db, attempt_id, run_id, batch)
+        self._tell(batch)
+
+    def _tell(self, events: Iterable[NewEvent]) -> None:
+        for event in events:
             for listener in self._listeners:
                 listener(event.kind, event.step)
 
@@ -318,38 +296,21 @@ class Journal:
             query = query.where(t.events.c.kind.in_(kinds))
         if step is not None:
             query = query.where(t.events.c.step == step)
+        return tuple(event_of(row) for row in self._rows(query))
+
+    def _rows(self, query: sa.Select[Any]) -> Sequence[sa.RowMapping]:
         with self._reader.connect() as db:
-            rows = db.execute(query).mappings().all()
-        return tuple(
-            Event(r["seq"], r["attempt"], r["at"], r["kind"], r["step"], r["run_id"], json.loads(r["payload"]))
-            for r in rows
-        )
+            return db.execute(query).mappings().all()
 
 
-LARGEST_PAYLOAD = 200_000
-"""Characters of one event. Values are bounded when they are encoded; this only guards against very many of them."""
-
-
-def _payload(event: NewEvent) -> str:
-    text = dumps(event.payload)
-    return text if len(text) <= LARGEST_PAYLOAD else dumps({"left_out": f"{len(text)} characters"})
-
-
-def _attempt(row: sa.RowMapping) -> Attempt:
-    return Attempt(
-        id=row["id"],
-        task=row["task"],
-        task_version=row["task_version"],
-        period=row["period"],
-        inputs_digest=row["inputs_digest"],
-        admission=json.loads(row["admission"]),
-        plan_digest=row["plan_digest"],
-        revision=row["revision"],
-        provenance=json.loads(row["provenance"] or "{}"),
-        status=row["status"],
-        code=row["code"],
-        opened_at=row["opened_at"],
-    )
+def _insert(db: sa.Connection, attempt_id: str, run_id: str | None, events: Sequence[NewEvent]) -> None:
+    now = _now()
+    rows = [
+        {"attempt": attempt_id, "at": now, "kind": event.kind, "step": event.step, "run_id": run_id,
+         "payload": payload_text(event.payload)}
+        for event in events
+    ]  # fmt: skip
+    db.execute(sa.insert(t.events), rows)
 
 
 def _now() -> str:

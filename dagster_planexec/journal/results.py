@@ -13,7 +13,6 @@ import sqlalchemy as sa
 
 from dagster_planexec.contract.tool import AdmittedObject
 from dagster_planexec.contract.verdict import Verdict
-from dagster_planexec.journal import schema as t
 from dagster_planexec.journal.encoding import (
     decode_observation,
     decode_verdict,
@@ -22,6 +21,7 @@ from dagster_planexec.journal.encoding import (
     encode_verdict,
 )
 from dagster_planexec.journal.journal import Journal
+from dagster_planexec.journal.store import tables as t
 from dagster_planexec.plan.digest import digest_of
 from dagster_planexec.world.observation import Observation
 from dagster_planexec.world.ports import ObjectFacts

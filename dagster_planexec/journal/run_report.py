@@ -15,9 +15,9 @@ from dagster_planexec.contract.codes import meaning
 from dagster_planexec.contract.outcome import StepState
 from dagster_planexec.contract.task import Task
 from dagster_planexec.contract.verdict import Verdict
-from dagster_planexec.journal import schema as t
 from dagster_planexec.journal.encoding import bounded, decode, decode_verdict, dumps, plain
 from dagster_planexec.journal.journal import Journal, NewEvent
+from dagster_planexec.journal.store import tables as t
 from dagster_planexec.plan.model import Plan, Step
 from dagster_planexec.world.observation import Fact
 from dagster_planexec.world.period import Period
@@ -163,6 +163,7 @@ class RunReport:
                 "author": self.provenance.get("author"),
                 "revision": self.revision,
                 "model_called": bool(self.provenance.get("model_called", False)),
+                "usage": self.provenance.get("usage"),
             },
             "status": self.status,
             "code": self.code,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from dagster_planexec.contract.task import Task
@@ -49,6 +49,7 @@ class Proposal:
             "model_called": self.model_called,
             "task_version": task.version,
             "contracts": {name: contract.version for name, contract in sorted(task.contracts.items())},
+            **({"usage": asdict(self.usage)} if self.usage is not None else {}),
             **self.more,
         }
 

@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from dagster_planexec.checks.static.edits import mechanical_edits
 from dagster_planexec.checks.static.static_check import is_rejected
 from dagster_planexec.contract.codes import meaning
 from dagster_planexec.errors import PlanexecError
+from dagster_planexec.journal.attempts.budget import left, spent
 from dagster_planexec.journal.encoding import bounded
 from dagster_planexec.journal.journal import Attempt, NewEvent
 from dagster_planexec.journal.run_report import RunReport, RunStatus
+from dagster_planexec.plan.diff import describe
 from dagster_planexec.plan.digest import full_digest
 from dagster_planexec.plan.model import Plan
 from dagster_planexec.plan.sameness import deeds_digest
@@ -33,8 +36,7 @@ REFUSED = frozenset({"PLAN_REJECTED"})
 
 def own_plan(settling: Settling, attempt: Attempt) -> Proposal | None:
     """The attempt's plan, if it has one that breaks no rule: then nobody is asked."""
-    broken = (attempt.status, attempt.code) == ("rejected", "PLAN_REJECTED")
-    if attempt.plan_digest is None or broken:
+    if attempt.plan_digest is None or _broke_a_rule(settling, attempt):
         return None
     provenance = dict(attempt.provenance)
     planner, author = str(provenance["planner"]), str(provenance["author"])
@@ -44,6 +46,13 @@ def own_plan(settling: Settling, attempt: Attempt) -> Proposal | None:
         return Proposal(None, planner, author, model_called=False, code=error.code, message=error.message,
                         hint=error.hint)  # fmt: skip
     return Proposal(plan, planner, author, model_called=False)
+
+
+def _broke_a_rule(settling: Settling, attempt: Attempt) -> bool:
+    """Whether the plan itself was at fault when it was last checked; what the world refused may hold by now."""
+    found = settling.work.journal.events(attempt.id, kinds=["checked"])
+    last = next((event.payload for event in reversed(found) if event.payload["digest"] == attempt.plan_digest), None)
+    return last is not None and last["rejected_with"] == "PLAN_REJECTED"
 
 
 def request_of(settling: Settling, period: Period, *, revising: Revising | None = None) -> PlanRequest:
@@ -73,14 +82,14 @@ def checked_proposal(
     refused = _no_use(proposal, attempt, report, revising)
     if refused is not None:
         return refused
-    checked = _check(settling, proposal, attempt, period, revising)
+    proposal, checked = _check(settling, proposal, attempt, period, revising)
     if own is None and settling.planner.revises and _can_be_repaired(checked):
         repaired = _repaired(settling, attempt, request, checked)
         if repaired.plan is not None:
             refused = _no_use(repaired, attempt, report, revising)
             if refused is not None:
                 return refused
-            proposal, checked = repaired, _check(settling, repaired, attempt, period, revising)
+            proposal, checked = _check(settling, repaired, attempt, period, revising)
     if revising is None or checked.rejected_with is None:  # a revision that may not run takes no other's place
         attempt = _adopt(settling, attempt, proposal)
     checked = replace(checked, attempt=attempt)
@@ -96,7 +105,7 @@ def checked_proposal(
 
 def ask(settling: Settling, attempt: Attempt, request: PlanRequest) -> Proposal:
     """What the planner answers. It is journalled with what it cost, whether it is a plan or not."""
-    proposal = settling.planner.propose(request)
+    proposal = _used_up(settling, attempt) or settling.planner.propose(request)
     said: dict[str, Any] = {
         "planner": proposal.planner, "author": proposal.author, "model_called": proposal.model_called,
         "code": proposal.code, "message": bounded(proposal.message), "for": _purpose(request),
@@ -104,6 +113,21 @@ def ask(settling: Settling, attempt: Attempt, request: PlanRequest) -> Proposal:
     }  # fmt: skip
     settling.work.journal.append(attempt.id, None, [NewEvent("proposed", None, said)])
     return proposal
+
+
+def _used_up(settling: Settling, attempt: Attempt) -> Proposal | None:
+    """What is answered where the attempt may call no model any more: the budget outlives runs and retries."""
+    planner, limits = settling.planner, settling.work.task.limits
+    if not planner.calls_model:
+        return None
+    used = spent(settling.work.journal, attempt.id)
+    if left(limits, used).model_may_be_called:
+        return None
+    text = (
+        f"{used.model_calls} of {limits.max_model_calls} model calls and {used.tokens} of {limits.max_tokens} tokens "
+        "of this attempt are spent"
+    )
+    return Proposal(None, planner.name, planner.name, model_called=False, code="BUDGET_EXHAUSTED", message=text)
 
 
 def _purpose(request: PlanRequest) -> str:
@@ -114,11 +138,21 @@ def _purpose(request: PlanRequest) -> str:
 
 def _check(
     settling: Settling, proposal: Proposal, attempt: Attempt, period: Period, revising: Revising | None
-) -> CheckedPlan:
-    assert proposal.plan is not None  # noqa: S101 - narrowed by the callers
+) -> tuple[Proposal, CheckedPlan]:
+    """The plan with what is found in it. What code can correct without changing its meaning costs no repair turn."""
+    work, plan = settling.work, proposal.plan
+    assert plan is not None  # noqa: S101 - narrowed by the callers
     earlier = revising.earlier if revising else ()
-    left = revising.replans_left if revising else settling.work.task.limits.max_replans
-    return check_plan(settling.work, proposal.plan, attempt, period, earlier=earlier, replans_left=left)
+    more = revising.replans_left if revising else work.task.limits.max_replans
+    checked = check_plan(work, plan, attempt, period, earlier=earlier, replans_left=more)
+    corrected, edits = mechanical_edits(checked.findings, plan)
+    if not edits:
+        return proposal, checked
+    journal_check(work, checked)
+    said = [describe(edit) for edit in edits]
+    work.journal.append(attempt.id, None, [NewEvent("edited", None, {"digest": checked.digest, "edits": said})])
+    proposal = replace(proposal, plan=corrected, more={**proposal.more, "edited": said})
+    return proposal, check_plan(work, corrected, attempt, period, earlier=earlier, replans_left=more)
 
 
 def _can_be_repaired(checked: CheckedPlan) -> bool:

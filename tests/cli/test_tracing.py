@@ -213,6 +213,7 @@ def test_a_day_that_begins_meanwhile_is_said(tmp_path: Path, monkeypatch: pytest
     journal = Journal()
     attempt, _ = journal.open_attempt(task=TASK, version="1", period=PERIOD, inputs_digest="a", admission={})
     with journal.engine.begin() as db:
+        db.exec_driver_sql("drop trigger planexec_events_never_change")  # or no event could be made older
         db.exec_driver_sql("update planexec_events set at = '2026-03-07T23:59:59.900000+00:00'")
     journal.close_run(attempt.id, None, "settled", None)
     journal.close()

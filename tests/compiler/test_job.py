@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from dagster_planexec.compiler.binding import TaskBinding, load_binding
 from dagster_planexec.compiler.job import job
 from dagster_planexec.errors import PlanexecError
-from dagster_planexec.journal import schema
+from dagster_planexec.journal.store import tables as schema
 from tests.support.plan_runs import BINDING, adopted, changed, launched, recorded_plan
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -14,8 +14,8 @@ from assets.demo import saturday
 from assets.demo.world import DemoWorld
 from assets.vendor_reconciliation.binding import VENDOR_RECONCILIATION
 from dagster_planexec import task_schedule
-from dagster_planexec.journal import schema
 from dagster_planexec.journal.journal import Attempt, Journal
+from dagster_planexec.journal.store import tables as schema
 from tests.support.drops import SetClock, Watch, instance_in, with_ports
 from tests.support.flagship import SMALL, world_of
 

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from assets.vendor_reconciliation.binding import VENDOR_RECONCILIATION
 from dagster_planexec import PlannedTask, planexec_definitions
 from dagster_planexec.compiler.binding import work_of
-from dagster_planexec.journal import schema
+from dagster_planexec.journal.store import tables as schema
 from tests.support.flagship import TASK, Month, materialise, world_of
 
 pytestmark = pytest.mark.xdist_group("flagship-errors")

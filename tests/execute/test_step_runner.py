@@ -19,7 +19,7 @@ from dagster_planexec.execute.step.runner import run_step
 from dagster_planexec.execute.work import Run
 from dagster_planexec.journal.journal import Journal, NewEvent
 from dagster_planexec.journal.run_report import close_steps, read_steps
-from dagster_planexec.journal.schema import results
+from dagster_planexec.journal.store.tables import results
 from dagster_planexec.plan.model import Plan
 from dagster_planexec.recovery.decision import Retry, Stop
 from tests.support.bench import Bench, BenchMaker, CopyArgs

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from dagster_planexec.plan.model import Plan
-from dagster_planexec.planner.planner import Proposal
+from dagster_planexec.planner.planner import Proposal, Usage
 from dagster_planexec.planner.request import PlanRequest
 from tests.support.settled import TASK, Place, ScriptedPlanner, copy, make, pay, plan_of
 
@@ -222,3 +222,59 @@ def test_a_repair_that_does_not_come_leaves_the_findings(place: Place) -> None:
 
     assert (report.status, report.code) == ("rejected", "PLAN_REJECTED")
     assert "bad-id" in {finding["code"] for finding in report.findings}
+
+
+# ---------------------------------------------------------------- what code does before a model is asked
+
+
+def test_what_code_can_correct_costs_no_repair_turn(place: Place) -> None:
+    """A dependency that a reference says already is written down; the plan card and the journal say that it was."""
+    step = {"id": "b", "tool": "copy", "args": {"target": "staging.b_202603", "source": {"ref": "a.table"}}}
+    planner = ScriptedPlanner(lambda _, __: plan_of(make("a", 3), {**step, "depends_on": []}))
+    report = place.settle(planner)
+
+    assert (report.status, len(planner.asked)) == ("succeeded", 1)
+    assert report.plan is not None
+    assert report.plan.step("b").depends_on == ("a",)
+    [edited] = place.kinds("edited")
+    assert "depends_on" in edited.payload["edits"][0]
+    assert report.provenance["edited"] == edited.payload["edits"]
+
+
+class Costly(ScriptedPlanner):
+    """A planner whose every answer costs calls and tokens."""
+
+    calls_model = True
+
+    def propose(self, request: PlanRequest) -> Proposal:
+        """The scripted answer, with what it cost."""
+        usage = Usage("m", 2, 1_000, 500, "0.01", 3)
+        return replace(super().propose(request), model_called=True, usage=usage)
+
+
+def test_the_model_calls_of_an_attempt_end(place: Place) -> None:
+    """The budget counts over all runs of the attempt; when it is spent no model is called, and the run says so."""
+    planner = Costly(lambda _, n: plan_of(make("a b", n)))
+    limits = replace(TASK.limits, max_model_calls=5)
+    reports = [place.settle(planner, limits=limits) for _ in range(4)]
+
+    assert len(planner.asked) == 3  # two calls each: the plan, its repair, and one more
+    assert [(r.status, r.code) for r in reports][-1] == ("error", "BUDGET_EXHAUSTED")
+    assert "6 of 5 model calls" in reports[-1].text
+
+
+def test_tokens_of_an_attempt_end_too(place: Place) -> None:
+    """A call is made while there is a token left, and none after."""
+    planner = Costly(lambda _, n: plan_of(make("a b", n)))
+    report = place.settle(planner, limits=replace(TASK.limits, max_tokens=1_500))
+
+    assert (len(planner.asked), report.status, report.code) == (1, "rejected", "PLAN_REJECTED")
+    assert place.settle(planner, limits=replace(TASK.limits, max_tokens=1_500)).code == "BUDGET_EXHAUSTED"
+
+
+def test_what_a_plan_cost_is_kept_with_it(place: Place) -> None:
+    """In the journal's event and beside the plan."""
+    report = place.settle(Costly(lambda _, __: GOOD))
+
+    assert report.provenance["usage"]["cost"] == "0.01"
+    assert [event.payload["usage"]["tokens_in"] for event in place.kinds("proposed")] == [1_000]

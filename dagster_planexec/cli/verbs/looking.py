@@ -89,6 +89,7 @@ def check_file(planned: PlannedTask, path: Path) -> dict[str, Any]:
             "author": path.name,
             "revision": 0,
             "model_called": False,
+            "usage": None,
         },
         "status": "rejected" if rejected else "succeeded",
         "code": code,

@@ -123,8 +123,14 @@ def _sentence(code: str | None, said: str, hint: str) -> str:
 
 
 def _lines(event: Event) -> Iterator[Line]:
-    if "left_out" in event.payload:
-        yield 0, f"{' '.join(filter(None, (event.kind, event.step)))}: {event.payload['left_out']} were left out", "dim"
+    left_out = event.payload.get("left_out")
+    if isinstance(left_out, Mapping) and len(event.payload) > 1:
+        yield from _of_step(event, event.step, event.payload) if event.step else _of_run(event, event.payload)
+        where = "; ".join(f"{place}: {what}" for place, what in left_out["at"].items())
+        said = f"left out at {left_out['places']} places of {left_out['characters']} characters: {where}"
+        yield 1, one_line(said, _LONGEST), "dim"
+    elif left_out is not None:
+        yield 0, f"{' '.join(filter(None, (event.kind, event.step)))}: {_json(left_out)} were left out", "dim"
     else:
         yield from _of_step(event, event.step, event.payload) if event.step else _of_run(event, event.payload)
 
@@ -145,6 +151,8 @@ def _of_run(event: Event, p: Mapping[str, Any]) -> Iterator[Line]:
                 f"{p.get('for', 'a plan')} proposed by {p['planner']}: {p['author']}; {asked}{refused}",
                 "red" if refused else "",
             )
+        case "edited":
+            yield 0, f"corrected by code: {'; '.join(p['edits'])}", "yellow"
         case "plan-adopted":
             yield 0, f"plan {p['digest'][:12]} adopted", ""
         case "checked":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import dagster as dg
@@ -48,8 +48,21 @@ def deliverable_metadata(report: RunReport, made: Made) -> Metadata:
 
 
 def model_said(report: RunReport) -> str:
-    """Whether a model was asked for the plan of this attempt."""
-    return "a model was called" if report.provenance.get("model_called") else "no model was called"
+    """Whether a model was asked for the plan of this attempt, and what it cost."""
+    return called(report.provenance)
+
+
+def called(provenance: Mapping[str, Any]) -> str:
+    """Whether a model wrote a plan, with calls, tokens and cost."""
+    if not provenance.get("model_called"):
+        return "no model was called"
+    usage = provenance.get("usage")
+    if not isinstance(usage, Mapping):
+        return "a model was called"
+    cost = f", {one_line(str(usage['cost']), 40)} USD" if usage.get("cost") else ""
+    asked = f"{usage['calls']} {'call' if usage['calls'] == 1 else 'calls'}"
+    tokens = f"{usage['tokens_in']:,} tokens in, {usage['tokens_out']:,} out"
+    return f"a model was called: {one_line(str(usage['model']), 100)}, {asked}, {tokens}{cost}"
 
 
 def row_count(step: StepEntry) -> int | None:

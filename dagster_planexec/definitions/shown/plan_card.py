@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import dagster as dg
@@ -10,7 +11,9 @@ import dagster as dg
 from dagster_planexec.checks.live.expectations_of_the_plan import NAME as EXPECTATIONS
 from dagster_planexec.compiler.markup import escaped, table
 from dagster_planexec.contract.tool import ToolRegistry
+from dagster_planexec.definitions.shown.ending import called
 from dagster_planexec.execute.work import Work
+from dagster_planexec.journal.attempts.budget import spent
 from dagster_planexec.journal.journal import Journal
 from dagster_planexec.journal.results import tools_done
 from dagster_planexec.journal.told.line import one_line
@@ -38,8 +41,10 @@ def plan_card(checked: CheckedPlan, work: Work) -> dict[str, dg.MetadataValue[An
         "revision": dg.MetadataValue.int(checked.attempt.revision),
         "planner": dg.MetadataValue.text(one_line(str(provenance.get("planner")))),
         "author": dg.MetadataValue.text(one_line(str(provenance.get("author")))),
-        "model": dg.MetadataValue.text(f"{'a' if provenance.get('model_called') else 'no'} model was called"),
+        "model": dg.MetadataValue.text(called(provenance)),
+        "budget": dg.MetadataValue.text(_budget(checked, work)),
         "changes": dg.MetadataValue.md(_changes(checked)),
+        **({"corrected": dg.MetadataValue.md(_corrected(provenance))} if provenance.get("edited") else {}),
         **({"revises": dg.MetadataValue.md(_revises(checked))} if checked.revises is not None else {}),
         "may_run": dg.MetadataValue.text("yes" if checked.rejected_with is None else f"no: {checked.rejected_with}"),
         "errors": dg.MetadataValue.int(len(errors) + len(shut)),
@@ -136,6 +141,21 @@ def _changes(checked: CheckedPlan) -> str:
         return f"{against}the same steps."
     return _cut("\n".join([f"{against}{len(changed)} of {len(checked.edits)} steps differ.", ""]
                           + [f"- {escaped(describe(edit))}" for edit in changed]))  # fmt: skip
+
+
+def _corrected(provenance: Mapping[str, Any]) -> str:
+    """What code corrected of the plan as it was proposed, as a diff."""
+    return _cut("\n".join(["Corrected by code, before it was checked again:", ""]
+                          + [f"- {escaped(str(edit))}" for edit in provenance["edited"]]))  # fmt: skip
+
+
+def _budget(checked: CheckedPlan, work: Work) -> str:
+    """What the attempt has spent, over all its runs, of what the task grants it."""
+    limits, used = work.task.limits, spent(work.journal, checked.attempt.id)
+    return (
+        f"re-plans {used.replans} of {limits.max_replans}, retries {used.retries} of {limits.max_retries}, "
+        f"model calls {used.model_calls} of {limits.max_model_calls}, tokens {used.tokens:,} of {limits.max_tokens:,}"
+    )
 
 
 def _revises(checked: CheckedPlan) -> str:

@@ -14,9 +14,9 @@ from dagster_planexec.execute.observer import DeadlinePassedError, look, within
 from dagster_planexec.execute.resolve import Resolved
 from dagster_planexec.execute.step.tried import append
 from dagster_planexec.execute.work import Run, call_of
+from dagster_planexec.journal.door.redact import redacted
 from dagster_planexec.journal.encoding import bounded, encode
 from dagster_planexec.journal.journal import NewEvent
-from dagster_planexec.journal.told.redact import redacted
 from dagster_planexec.plan.model import Step
 from dagster_planexec.world.observation import Observation
 

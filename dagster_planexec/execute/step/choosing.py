@@ -9,10 +9,10 @@ from dagster_planexec.execute.observer import DeadlinePassedError, within
 from dagster_planexec.execute.step.tried import append
 from dagster_planexec.execute.work import Run
 from dagster_planexec.journal.attempts.budget import left_of
+from dagster_planexec.journal.door.redact import redacted
 from dagster_planexec.journal.encoding import bounded, encode
 from dagster_planexec.journal.journal import NewEvent
 from dagster_planexec.journal.told.line import one_line
-from dagster_planexec.journal.told.redact import redacted
 from dagster_planexec.plan.model import Step
 from dagster_planexec.recovery.choice import ANSWER_WITHIN_S, MOST_TEXT, Choice, Chooser, Question, may_be_asked
 from dagster_planexec.recovery.decide import Weighed, weigh

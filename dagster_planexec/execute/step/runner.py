@@ -40,10 +40,10 @@ from dagster_planexec.execute.step.facing import fallback_of, last_strategy, was
 from dagster_planexec.execute.step.respelt import respelt
 from dagster_planexec.execute.step.tried import Tried, append, ended, trouble
 from dagster_planexec.execute.work import Run, StepReport, call_of
+from dagster_planexec.journal.door.redact import redacted
 from dagster_planexec.journal.encoding import bounded, encode_verdict, same_facts
 from dagster_planexec.journal.journal import NewEvent
 from dagster_planexec.journal.results import DoneStep, find_done
-from dagster_planexec.journal.told.redact import redacted
 from dagster_planexec.journal.told.sentence import sentence_of
 from dagster_planexec.plan.model import Step
 from dagster_planexec.recovery.decision import (

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
-from dagster_planexec.journal import schema as t
 from dagster_planexec.journal.journal import Journal
+from dagster_planexec.journal.store import tables as t
 from dagster_planexec.world.ports import ObjectFacts
 
 _AT_ONCE = 500

@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
-from dagster_planexec.journal import schema as t
 from dagster_planexec.journal.arrivals.drop import by_bytes, text_of
 from dagster_planexec.journal.journal import Journal
+from dagster_planexec.journal.store import tables as t
 from dagster_planexec.world.period import Period
 
 _AT_ONCE = 1000
@@ -62,7 +62,7 @@ def set_digest(journal: Journal, task: str, period: str) -> str:
         .order_by(c.bucket, by_bytes(journal, c.object_key))
     )
     digest = hashlib.sha256(b"[")
-    with journal.reader.connect() as db:
+    with journal.snapshot.connect() as db:
         for n, rows in enumerate(db.execution_options(yield_per=_AT_ONCE).execute(query).partitions()):
             digest.update((", " if n else "").encode() + json.dumps([list(row) for row in rows])[1:-1].encode())
     digest.update(b"]")

@@ -10,9 +10,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from dagster_planexec.errors import PlanexecError
-from dagster_planexec.journal import schema as t
 from dagster_planexec.journal.journal import Attempt, Event, Journal
 from dagster_planexec.journal.run_report import load_report, newest_report
+from dagster_planexec.journal.store import tables as t
 
 BEGINS, ENDS = "run-begun", "run-ended"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dagster_planexec.journal.told.redact import TAKEN_OUT, redacted
+from dagster_planexec.journal.door.redact import TAKEN_OUT, redacted
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,71 @@
+"""What may be a secret, taken out of what is remembered."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import unquote
+
+TAKEN_OUT = "(redacted)"
+SHORTEST_SECRET = 7
+"""Characters: a shorter value of the environment may be a word like any other."""
+
+_SECRET_NAME = re.compile(r"(?i)passw|secret|token|api_?key|access_?key|authori[sz]ation|credential|private_?key")
+_IN_URL = re.compile(r"(?<=://)[^/\s:@]*:[^/\s@]+(?=@)")
+_PASSWORD_IN_URL = re.compile(r"://[^/\s:@]*:([^/\s@]+)@")
+_KEY_SHAPED = re.compile(
+    r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"  # AWS
+    r"|\b(?:sk|pk|rk)-[A-Za-z0-9_-]{16,}"  # OpenAI, and others like it
+    r"|\bgh[opsur]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}"
+    r"|\bxox[abeprs]-[A-Za-z0-9-]{10,}"  # Slack
+    r"|\bAIza[A-Za-z0-9_-]{30,}"  # Google
+    r"|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+"  # a signed token
+    r"|(?i:\bbearer\s+)[A-Za-z0-9._~+/=-]{12,}"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
+    re.DOTALL,
+)
+
+
+def redacted(value: Any) -> Any:  # noqa: ANN401 - JSON
+    """The JSON value without what is or looks like a secret.
+
+    Taken out are texts under names of secrets, credentials in URLs, texts that have the shape of a key, and secrets of
+    this process's environment, wherever they stand: values of variables that are named like secrets, and the passwords
+    in the values of all others.
+    """
+    return _taken_out(value, _secrets())
+
+
+def _taken_out(value: Any, secrets: tuple[str, ...]) -> Any:  # noqa: ANN401 - JSON
+    if isinstance(value, str):
+        return _from_text(value, secrets)
+    if isinstance(value, Mapping):
+        return {
+            _from_text(str(name), secrets): (
+                TAKEN_OUT if isinstance(child, str) and child and _SECRET_NAME.search(str(name))
+                else _taken_out(child, secrets)
+            )
+            for name, child in value.items()
+        }  # fmt: skip
+    if isinstance(value, list | tuple):
+        return [_taken_out(child, secrets) for child in value]
+    return value
+
+
+def _from_text(text: str, secrets: tuple[str, ...]) -> str:
+    for secret in secrets:
+        text = text.replace(secret, TAKEN_OUT)
+    return _KEY_SHAPED.sub(TAKEN_OUT, _IN_URL.sub(TAKEN_OUT, text))
+
+
+def _secrets() -> tuple[str, ...]:
+    found: set[str] = set()
+    for name, value in os.environ.items():
+        if _SECRET_NAME.search(name):
+            found.add(value)
+        elif "://" in value:
+            for password in _PASSWORD_IN_URL.findall(value):
+                found |= {password, unquote(password)}
+    return tuple(sorted((secret for secret in found if len(secret) >= SHORTEST_SECRET), key=len, reverse=True))

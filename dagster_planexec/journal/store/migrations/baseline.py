@@ -1,0 +1,164 @@
+"""Version 1: the tables as they were before journals had versions. Frozen: later changes are later migrations."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from dagster_planexec.journal.store.migrations.dialect import SEQUENCE, TEXT
+
+metadata = sa.MetaData()
+
+plans = sa.Table(
+    "planexec_plans",
+    metadata,
+    sa.Column("digest", TEXT, primary_key=True),
+    sa.Column("semantic_digest", TEXT, nullable=False),
+    sa.Column("body", sa.LargeBinary, nullable=False),
+    sa.Column("saved_at", TEXT, nullable=False),
+)
+
+attempts = sa.Table(
+    "planexec_attempts",
+    metadata,
+    sa.Column("id", TEXT, primary_key=True),
+    sa.Column("task", TEXT, nullable=False),
+    sa.Column("task_version", TEXT, nullable=False),
+    sa.Column("period", TEXT, nullable=False),
+    sa.Column("inputs_digest", TEXT, nullable=False),
+    sa.Column("admission", TEXT, nullable=False),
+    sa.Column("plan_digest", TEXT),
+    sa.Column("revision", sa.Integer, nullable=False),
+    sa.Column("provenance", TEXT),
+    sa.Column("status", TEXT, nullable=False),
+    sa.Column("code", TEXT),
+    sa.Column("opened_at", TEXT, nullable=False),
+    sa.Column("opened_seq", sa.Integer, nullable=False),
+    sa.Index("planexec_attempts_month", "task", "period"),
+    # Two runs that open the same month at the same instant must agree on one attempt.
+    sa.UniqueConstraint("task", "period", "opened_seq"),
+)
+
+events = sa.Table(
+    "planexec_events",
+    metadata,
+    sa.Column("seq", SEQUENCE, primary_key=True, autoincrement=True),
+    sa.Column("attempt", TEXT, nullable=False),
+    sa.Column("at", TEXT, nullable=False),
+    sa.Column("kind", TEXT, nullable=False),
+    sa.Column("step", TEXT),
+    sa.Column("run_id", TEXT),
+    sa.Column("payload", TEXT, nullable=False),
+    sa.Index("planexec_events_attempt", "attempt", "kind"),
+)
+
+results = sa.Table(
+    "planexec_results",
+    metadata,
+    sa.Column("seq", SEQUENCE, primary_key=True, autoincrement=True),
+    sa.Column("attempt", TEXT, nullable=False),
+    sa.Column("identity", TEXT, nullable=False),
+    sa.Column("step", TEXT, nullable=False),
+    sa.Column("tool", TEXT, nullable=False),
+    sa.Column("run_id", TEXT, nullable=False),
+    sa.Column("body", TEXT, nullable=False),
+    sa.Index("planexec_results_identity", "attempt", "identity"),
+)
+
+landings = sa.Table(
+    "planexec_landings",
+    metadata,
+    sa.Column("seq", SEQUENCE, primary_key=True, autoincrement=True),
+    sa.Column("task", TEXT, nullable=False),
+    sa.Column("period", TEXT, nullable=False),
+    sa.Column("bucket", TEXT, nullable=False),
+    sa.Column("object_key", TEXT, nullable=False),
+    sa.Column("sha256", TEXT, nullable=False),
+    sa.Column("attempt", TEXT, nullable=False),
+    sa.Column("object", TEXT, nullable=False),
+    sa.Column("landed_at", TEXT, nullable=False),
+    sa.Index("planexec_landings_month", "task", "period"),
+)
+
+holds = sa.Table(
+    "planexec_holds",
+    metadata,
+    sa.Column("id", TEXT, primary_key=True),
+    sa.Column("attempt", TEXT, nullable=False),
+    sa.Column("task", TEXT, nullable=False),
+    sa.Column("period", TEXT, nullable=False),
+    sa.Column("step", TEXT, nullable=False),
+    sa.Column("code", TEXT, nullable=False),
+    sa.Column("plan_digest", TEXT, nullable=False),
+    sa.Column("body", TEXT, nullable=False),
+    sa.Column("state", TEXT, nullable=False),
+    sa.Column("opened_at", TEXT, nullable=False),
+)
+
+reports = sa.Table(
+    "planexec_reports",
+    metadata,
+    sa.Column("seq", SEQUENCE, primary_key=True, autoincrement=True),
+    sa.Column("task_run_id", TEXT, nullable=False, unique=True),
+    sa.Column("task", TEXT, nullable=False),
+    sa.Column("period", TEXT, nullable=False),
+    sa.Column("attempt", TEXT),
+    sa.Column("body", TEXT, nullable=False),
+)
+
+arrivals = sa.Table(
+    "planexec_arrivals",
+    metadata,
+    sa.Column("task", TEXT, primary_key=True),
+    sa.Column("bucket", TEXT, primary_key=True),
+    sa.Column("object_key", TEXT, primary_key=True),
+    sa.Column("version", TEXT, primary_key=True),
+    sa.Column("period", TEXT, nullable=False),
+    sa.Column("size", sa.BigInteger, nullable=False),
+    sa.Column("first_seen", TEXT, nullable=False),
+    # The newest run key under which it was asked for.
+    sa.Column("requested", TEXT),
+)
+
+# What lies in the drop now. Tables of their own, so that a journal from before them needs no other column.
+drop = sa.Table(
+    "planexec_drop",
+    metadata,
+    sa.Column("task", TEXT, primary_key=True),
+    sa.Column("bucket", TEXT, primary_key=True),
+    sa.Column("object_key", TEXT, primary_key=True),
+    sa.Column("period", TEXT, primary_key=True),
+    sa.Column("version", TEXT, nullable=False),
+    sa.Column("changed_at", TEXT, nullable=False),
+    sa.Column("requested", TEXT),
+    sa.Index("planexec_drop_period", "task", "period"),
+)
+
+superseded = sa.Table(
+    "planexec_superseded_arrivals",
+    metadata,
+    sa.Column("task", TEXT, primary_key=True),
+    sa.Column("bucket", TEXT, primary_key=True),
+    sa.Column("object_key", TEXT, primary_key=True),
+    sa.Column("version", TEXT, primary_key=True),
+    sa.Column("superseded_by", TEXT, nullable=False),
+)
+
+requests = sa.Table(
+    "planexec_run_requests",
+    metadata,
+    sa.Column("seq", SEQUENCE, primary_key=True, autoincrement=True),
+    sa.Column("task", TEXT, nullable=False),
+    sa.Column("period", TEXT, nullable=False),
+    sa.Column("run_key", TEXT, nullable=False),
+    sa.Column("set_digest", TEXT, nullable=False),
+    sa.Column("objects", sa.Integer, nullable=False),
+    sa.Column("asked_at", TEXT, nullable=False),
+    # When a run of that key was found. Until then the request may never have reached anyone.
+    sa.Column("started_at", TEXT),
+    sa.UniqueConstraint("task", "run_key"),
+)
+
+
+def apply(db: sa.Connection) -> None:
+    """Make what is missing; a journal from before versions has most of it, or all."""
+    metadata.create_all(db)

@@ -334,7 +334,8 @@ def test_what_was_done_about_a_failure_is_told(tmp_path: Path, monkeypatch: pyte
     attempt, _ = journal.open_attempt(task=TASK, version="1", period=PERIOD, inputs_digest="x", admission={})
     shown = {"menu": [{"strategy": "retry", "does": "."}, {"strategy": "stop", "does": "."}]}
     decided = {"decision": "retry", "rule": "retry_what_is_transient", "code": "TIMEOUT", "after_s": 0.5,
-               "viable": ["retry", "stop"], "removed": {"skip": "only_what_nothing_needs_is_skipped"}}  # fmt: skip
+               "viable": ["retry", "stop"],
+               "removed": [{"strategy": "skip", "rule": "only_what_nothing_needs_is_skipped"}]}  # fmt: skip
     journal.append(attempt.id, "r", [
         NewEvent("chosen", "s", {"shown": shown, "chooser": "openai", "answered": "pay", "used": False,
                                  "overruled": "the answer is not on the menu"}),

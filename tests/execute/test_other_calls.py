@@ -10,7 +10,7 @@ from dagster_planexec.contract.outcome import Done, Failed
 from dagster_planexec.contract.tool import Model, TableName
 from dagster_planexec.recovery.decision import Retry, Stop
 from tests.support.bench import BenchMaker, CopyArgs, TableResult, TableTool
-from tests.support.scripted import BUSY, Scripted, decided, plan_of, step, with_tools
+from tests.support.scripted import BUSY, Scripted, decided, plan_of, removed, step, with_tools
 
 # -- retry-corrected -------------------------------------------------------------------------------------------------
 
@@ -153,4 +153,4 @@ def test_a_fallback_that_the_task_does_not_allow_is_not_used(bench: BenchMaker) 
     (report,) = b.go(plan_of(step("a", "make")))
 
     assert isinstance(report.decision, Stop)
-    assert decided(b)[0].payload["removed"]["use-fallback"] == "a_fallback_is_used_once"
+    assert removed(decided(b)[0])["use-fallback"] == "a_fallback_is_used_once"

@@ -17,7 +17,17 @@ from dagster_planexec.journal.run_report import close_steps
 from dagster_planexec.recovery.decide import weigh
 from dagster_planexec.recovery.decision import Proceed, Retry, RetryAfter, situation_from
 from tests.support.bench import BenchMaker, CopyArgs, TableTool
-from tests.support.scripted import BUSY, Scripted, ScriptedStore, asks_the_store, decided, plan_of, step, with_tools
+from tests.support.scripted import (
+    BUSY,
+    Scripted,
+    ScriptedStore,
+    asks_the_store,
+    decided,
+    plan_of,
+    removed,
+    step,
+    with_tools,
+)
 
 # -- retry -----------------------------------------------------------------------------------------------------------
 
@@ -45,7 +55,7 @@ def test_a_decision_is_journalled_with_all_that_went_into_it(bench: BenchMaker) 
     assert event.payload["decision"] == event.payload["strategy"] == "retry"
     assert event.payload["rule"] == "retry_what_is_transient"
     assert event.payload["viable"] == ["retry", "stop"]
-    assert event.payload["removed"] == {
+    assert removed(event) == {
         "retry-after": "waiting_needs_a_stated_time",
         "use-fallback": "a_fallback_is_used_once",
         "skip": "only_what_nothing_needs_is_skipped",
@@ -65,7 +75,7 @@ def test_all_runs_of_an_attempt_share_one_number_of_retries(bench: BenchMaker) -
     assert kinds == ["Retry", "Retry", "Stop", "Retry", "Stop", "Stop"]
     assert spent(b.work.journal, b.attempt).retries == 3
     assert left_of(b.work.journal, b.attempt, b.work.task.limits).retries == 0
-    assert decided(b)[-1].payload["removed"]["retry"] == "the_retries_of_an_attempt_end"
+    assert removed(decided(b)[-1])["retry"] == "the_retries_of_an_attempt_end"
 
 
 # -- retry-after -----------------------------------------------------------------------------------------------------

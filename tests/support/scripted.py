@@ -60,6 +60,11 @@ def decided(bench: Bench, step: str | None = None) -> list[Event]:
     return list(bench.work.journal.events(bench.attempt, kinds=["decided"], step=step))
 
 
+def removed(event: Event) -> dict[str, str]:
+    """What a decision could not be, with the rule that forbids it."""
+    return {one["strategy"]: one["rule"] for one in event.payload["removed"]}
+
+
 def plan_of(*steps: dict[str, Any]) -> Plan:
     """A plan with these steps."""
     return Plan.model_validate({"task": "toy", "period": "2026-03", "steps": steps}, strict=False)

@@ -97,7 +97,8 @@ def _said(step: Step, tried: Tried, situation: Situation, weighed: Weighed) -> d
     if tried.code is not None:
         said |= {
             "tool": step.tool, "claim": claim_of(tried), "strategy": weighed.strategy, "viable": list(weighed.viable),
-            "removed": dict(weighed.removed),
+            # As pairs: under its own name, what is said of a strategy about credentials would be taken for one.
+            "removed": [{"strategy": one, "rule": rule} for one, rule in weighed.removed.items()],
             "situation": {**situation.as_json(), "text": bounded(situation.text)},
         }  # fmt: skip
     return said

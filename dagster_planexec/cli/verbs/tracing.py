@@ -220,7 +220,7 @@ def _menu(p: Mapping[str, Any]) -> Iterator[Line]:
     """What else there was to do, and which rules took the rest away."""
     if p.get("removed"):
         kept = ", ".join(p["viable"])
-        gone = "; ".join(f"{strategy}: {rule}" for strategy, rule in p["removed"].items())
+        gone = "; ".join(f"{one['strategy']}: {one['rule']}" for one in p["removed"])
         yield 2, f"could be done: {kept}; not {gone}", "dim"
 
 

@@ -63,7 +63,7 @@ def finish(
     if isinstance(decision, RetryAfter):
         until = run.work.ports.clock.now() + timedelta(seconds=decision.after_s)
         report = replace(report, reason=bounded(f"{decision.reason}; it waits until {until:%Y-%m-%d %H:%M:%S} UTC"))
-        events.append(waits(step.id, tried.code, until))
+        events.append(waits(step.id, tried.code, until, backfill=run.backfill))
     if tried.done is not None:
         save_done(run.work.journal, run.attempt, tried.done)
         _remember_landing(run, tried.done, fresh=state == "done")
@@ -97,7 +97,8 @@ def _said(step: Step, tried: Tried, situation: Situation, weighed: Weighed) -> d
     if tried.code is not None:
         said |= {
             "tool": step.tool, "claim": claim_of(tried), "strategy": weighed.strategy, "viable": list(weighed.viable),
-            "removed": dict(weighed.removed),
+            # As pairs: under its own name, what is said of a strategy about credentials would be taken for one.
+            "removed": [{"strategy": one, "rule": rule} for one, rule in weighed.removed.items()],
             "situation": {**situation.as_json(), "text": bounded(situation.text)},
         }  # fmt: skip
     return said

@@ -1,8 +1,8 @@
-"""What carries out both tasks: their tools, the resources behind their ports, and the recorded planner.
+"""What carries out the tasks: their tools, the resources behind their ports, and the recorded planner.
 
 The environment says where things are:
 
-* `PLANEXEC_HOME`: the folder with the warehouse file, SQL, reports, landed copies and the journal;
+* `PLANEXEC_HOME`: the folder with the warehouse file, SQL, reports, landed copies, files and the journal;
 * `AWS_ENDPOINT_URL`, `AWS_DEFAULT_REGION`, `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`: as for any AWS client;
 * `PLANEXEC_RECORDING`: file name of another recorded plan under the task's `plans/`;
 * `PLANEXEC_DEMO_FAULT`: a named fault of `assets/demo/faults.py`, acting on the period `PLANEXEC_DEMO_PERIOD`.
@@ -11,12 +11,13 @@ The environment says where things are:
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dagster import EnvVar
 
-from dagster_planexec import PlannedTask, PortResources, RecordedPlanner, Task, TaskBinding
+from dagster_planexec import PlannedTask, PortResources, RecordedPlanner, Task, TaskBinding, Tool
+from dagster_planexec.checks.scope import Binder
 from dagster_planexec.journal.journal import Listener
 from dagster_planexec.resources.local.local_resources import (
     DuckDbCreditsResource,
@@ -55,6 +56,26 @@ def bind(task: Task, *, ref: str, folder: Path) -> PlannedTask:
         wrap=lambda ports: with_fault(task, ports),
     )
     return PlannedTask(binding, lambda: recorded_planner(folder))
+
+
+def bind_local(
+    task: Task, *, ref: str, folder: Path, tools: Sequence[Tool], checks: Mapping[str, Binder]
+) -> PlannedTask:
+    """A task that reads no object store and pays nothing: a warehouse file, and files of its own.
+
+    Args:
+        task: The task.
+        ref: As of `bind`.
+        folder: The task's own, with `plans/recorded.json`.
+        tools: Its tools.
+        checks: Checks that its tools name, beside those of the package.
+    """
+    resources = PortResources(
+        warehouse=DuckDbWarehouseResource(home=HOME, path="warehouse.duckdb"),
+        roots=RootsResource(home=HOME, sql="sql", reports="reports", landing="landing", files="files"),
+    )
+    binding = TaskBinding(task=task, tools=tools, resources=resources, ref=ref, checks=checks)
+    return PlannedTask(binding, lambda: RecordedPlanner(folder / "plans" / "recorded.json"))
 
 
 def recorded_planner(folder: Path) -> RecordedPlanner:

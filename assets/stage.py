@@ -17,6 +17,7 @@ from typing import Any
 from assets.demo.fault_ports import FaultListener
 from assets.demo.faults import BEFORE_PLAN, FAULTS, Fault
 from assets.demo.literal import LiteralRun, execute_literally, own_world
+from assets.demo.local import LOCAL_DATA, LocalData, follow_to_the_letter
 from assets.demo.local_s3 import ACCESS_KEY, HOST, REGION, SECRET_KEY, LocalS3
 from assets.demo.world import DATA_SETS, QUIET_S, DemoWorld
 from dagster_planexec.cli.document import of_task
@@ -40,18 +41,26 @@ class LocalScene(Scene):
     Args:
         world: The world.
         fault: What goes wrong in it, or None.
+        local: The example beside it that is shown instead, and needs no bucket.
+        partition: Of that example.
     """
 
-    def __init__(self, world: DemoWorld, fault: Fault | None) -> None:
+    def __init__(
+        self, world: DemoWorld, fault: Fault | None, *, local: LocalData | None = None, partition: str | None = None
+    ) -> None:
         self._world = world
         self._fault = fault
-        self.task = world.data.task.name
-        self.partition = world.period.key
+        self._local = local
+        period = local.period(partition) if local is not None else world.period
+        self.task = local.planned.name if local is not None else world.data.task.name
+        self.partition = period.key
         self.home = world.home
 
     def run_literally(self) -> Mapping[str, Any]:
         """The control: the recorded plan, followed to the letter in this world."""
         world, fault = self._world, self._fault
+        if self._local is not None:
+            return follow_to_the_letter(self._local, self._local.period(self.partition), self.home)
         recording = fault.recording if fault else RECORDING
         planner = RecordedPlanner(PROJECT / "assets" / self.task / "plans" / recording)
         proposal = planner.propose(PlanRequest(world.data.task, world.period, ToolRegistry(BUILTIN_TOOLS)))
@@ -65,9 +74,11 @@ class LocalScene(Scene):
         _refuse_taken(port)
         command = [sys.executable, "-m", "dagster", "dev", "-w", "workspace.yaml", "-h", HOST, "-p", str(port)]
         sys.stderr.write(_exports(self._world))
-        for data in DATA_SETS:  # both tasks are in the catalog, so both can be clicked
-            if data != self._world.data.name:
-                DemoWorld(self.home, self._world.endpoint, data=data).seed()
+        for name in DATA_SETS:  # all tasks are in the catalog, so all can be clicked
+            if self._local is not None or name != self._world.data.name:
+                DemoWorld(self.home, self._world.endpoint, data=name).seed()
+        for data in LOCAL_DATA.values():
+            data.seed(self.home)
         log = self.home / "dagster_dev.log"
         sys.stderr.write(
             f"UI: http://{HOST}:{port} in about half a minute; sensors start the delivered months by themselves.\n"
@@ -95,8 +106,8 @@ class ExampleStage(DemoStage):
     """The demo of the example project."""
 
     def data_sets(self) -> tuple[str, ...]:
-        """The flagship's generated months first, then the published council data."""
-        return tuple(DATA_SETS)
+        """The flagship's generated months first, then the published council data, then what needs no bucket."""
+        return (*DATA_SETS, *LOCAL_DATA)
 
     def faults(self) -> Mapping[str, str]:
         """What happens, when, and what a run must end with."""
@@ -110,17 +121,23 @@ class ExampleStage(DemoStage):
         if fault is not None and request.home is None:
             shutil.rmtree(home, ignore_errors=True)  # a fault's story begins in a fresh world
         with LocalS3() as s3:
-            world = DemoWorld(home, s3.endpoint, data=request.data, period=request.partition)
-            if fault is not None and world.data.name != "saturday":
+            if fault is not None and request.data != "saturday":
                 raise PlanexecError("BAD_CONTRACT", f"fault {fault.name!r} is about the data set 'saturday'")
-            world.seed()
+            local = LOCAL_DATA.get(request.data)
+            if local is not None:
+                world = DemoWorld(home, s3.endpoint)
+                world.dagster_home.mkdir(parents=True, exist_ok=True)
+                local.seed(world.home)
+            else:
+                world = DemoWorld(home, s3.endpoint, data=request.data, period=request.partition)
+                world.seed()
             if fault is not None and fault.when == BEFORE_PLAN:
                 FaultListener(fault, world).before_plan()
             shutil.copyfile(
                 PROJECT / "dagster_planexec" / "definitions" / "dagster.yaml", world.dagster_home / "dagster.yaml"
             )
             with environment(settings_of(world, fault)):
-                yield LocalScene(world, fault)
+                yield LocalScene(world, fault, local=local, partition=request.partition)
 
 
 STAGE = ExampleStage()

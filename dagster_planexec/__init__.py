@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         ResultShape,
         Scope,
         Task,
+        Watch,
     )
     from dagster_planexec.contract.tool import Tool, ToolCall, ToolContract, ToolRegistry
     from dagster_planexec.definitions.build import planexec_definitions, task_job
@@ -55,7 +56,17 @@ _WHERE = {
     "contract.file_contract": ("FileContract", "load_contract"),
     "contract.foreign.catalogue": ("read_catalogue",),
     "contract.outcome": ("Done", "Failed", "Held"),
-    "contract.task": ("CreditRule", "Deliverable", "Drop", "Limits", "NamedInput", "ResultShape", "Scope", "Task"),
+    "contract.task": (
+        "CreditRule",
+        "Deliverable",
+        "Drop",
+        "Limits",
+        "NamedInput",
+        "ResultShape",
+        "Scope",
+        "Task",
+        "Watch",
+    ),
     "contract.tool": ("Tool", "ToolCall", "ToolContract", "ToolRegistry"),
     "definitions.triggers.arrival_sensor": ("arrival_sensor",),
     "definitions.build": ("planexec_definitions", "task_job"),
@@ -107,6 +118,7 @@ __all__ = [
     "ToolCall",
     "ToolContract",
     "ToolRegistry",
+    "Watch",
     "__version__",
     "arrival_sensor",
     "check_foreign",

@@ -14,6 +14,7 @@ from dagster_planexec.checks.fetch.landed_is_intact import landed_is_intact
 from dagster_planexec.checks.fetch.object_exists import object_exists
 from dagster_planexec.checks.fetch.object_is_non_empty import object_is_non_empty
 from dagster_planexec.checks.fetch.object_is_unchanged import object_is_unchanged
+from dagster_planexec.checks.fetch.watched_is_unchanged import watched_is_unchanged
 from dagster_planexec.checks.load.amounts_agree import amounts_agree
 from dagster_planexec.checks.load.control_totals_agree import control_totals_agree
 from dagster_planexec.checks.load.extract_has_rows import extract_has_rows
@@ -34,6 +35,7 @@ _ALL: tuple[Binder, ...] = (
     object_is_non_empty,
     object_is_unchanged,
     drop_is_complete,
+    watched_is_unchanged,
     landed_is_intact,
     extract_has_rows,
     no_unexpected_columns,

@@ -21,7 +21,9 @@ def measures(task: Task) -> dict[str, tuple[str, ...]]:
     An input that the drop fills has no rows before it is loaded, so nothing can be expected of it; of the drop can.
     """
     tables = {f"{INPUT}{i.name}": TABLE_MEASURES for i in task.inputs if i.source is not None}
-    return {DROP: DROP_MEASURES, **tables}
+    drop = {DROP: DROP_MEASURES} if task.drop is not None else {}
+    watched = {watch.name: tuple(watch.measures) for watch in task.watches if watch.measures}
+    return {**drop, **tables, **watched}
 
 
 def measures_of_steps(plan: Plan, registry: ToolRegistry) -> dict[str, tuple[str, ...]]:

@@ -9,7 +9,7 @@ from dagster_planexec.contract.verdict import Side, Verdict, first_shut
 from dagster_planexec.world.observation import Fact, Observation
 from dagster_planexec.world.probe import Probe
 
-_GONE = {"warehouse": "TABLE_GONE", "landing": "OBJECT_GONE"}
+_GONE = {"warehouse": "TABLE_GONE", "landing": "OBJECT_GONE", "files": "FILE_GONE"}
 
 
 def input_still_holds(seal_now: Probe, sealed: Observation, *, shown: Fact) -> Check:

@@ -19,6 +19,9 @@ from dagster_planexec.world.period import Period
 from dagster_planexec.world.ports import Roots
 from dagster_planexec.world.subject import Subject
 
+FILES = "files:"
+"""Stands for the bucket where a step reads one of the task's files; no bucket has such a name."""
+
 
 @dataclass(frozen=True, slots=True)
 class Produced:
@@ -45,7 +48,7 @@ class StepScope:
     admission: Admission
     roots: Roots
     consumed: frozenset[tuple[str, str]] = frozenset()
-    """(bucket, key) of every object that some step of this run reads."""
+    """(bucket, key) of every object and (FILES, path) of every file that some step of this run reads."""
     inputs: Mapping[str, Produced] = field(default_factory=dict)
     """The steps whose results the arguments refer to, by step id."""
     witnessed: tuple[Observation, ...] = ()

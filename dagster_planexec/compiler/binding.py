@@ -26,6 +26,7 @@ from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.work import Work
 from dagster_planexec.journal.journal import Journal, Listener
 from dagster_planexec.recovery.choice import Chooser
+from dagster_planexec.world.local.absent_ports import NoCreditApi, NoObjectStore
 from dagster_planexec.world.ports import Clock, ObjectStore, Ports
 from dagster_planexec.world.system_clock import SystemClock
 
@@ -43,10 +44,12 @@ class PortResource(Protocol):
 class PortResources:
     """One resource per port. What they name is read where a run works, never where it is started."""
 
-    objects: PortResource
     warehouse: PortResource
-    credits: PortResource
     roots: PortResource
+    objects: PortResource | None = None
+    """None: the task reads no object store."""
+    credits: PortResource | None = None
+    """None: the task pays nothing."""
     clock: Clock = field(default_factory=SystemClock)
 
     def ports(self) -> Ports:
@@ -55,7 +58,13 @@ class PortResources:
         Raises:
             PlanexecError: BAD_CONTRACT if a setting is missing or wrong.
         """
-        return Ports(clock=self.clock, **{name: port_of(name, getattr(self, name)) for name in PORTS})
+        made = {name: port_of(name, resource) for name, resource in self.named().items()}
+        return Ports(clock=self.clock, **{"objects": NoObjectStore(), "credits": NoCreditApi(), **made})
+
+    def named(self) -> dict[str, PortResource]:
+        """The resources that there are, by the port's name."""
+        found = ((name, getattr(self, name)) for name in PORTS)
+        return {name: resource for name, resource in found if resource is not None}
 
 
 PORTS = ("objects", "warehouse", "credits", "roots")

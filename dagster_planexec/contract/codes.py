@@ -50,6 +50,26 @@ CODES: dict[str, Meaning] = {
         "a lifecycle rule deletes the object before the plan would read it",
         "read it earlier, or lengthen the rule",
     ),
+    "FILE_GONE": Meaning(
+        "fetch",
+        "a file or folder that the task reads is not there",
+        "put it back under the task's folder of files; then run the period again",
+    ),
+    "FILE_CHANGED": Meaning(
+        "fetch",
+        "a file is not what it was when it was admitted",
+        "run the period again: what is there now is admitted as a new attempt",
+    ),
+    "INPUT_UNREAD": Meaning(
+        "fetch",
+        "something that belongs to the input is read by no step of the plan",
+        "look at what is named; a plan that reads all of it is needed",
+    ),
+    "BAD_FORMAT": Meaning(
+        "fetch",
+        "a file does not hold what a file of its name must",
+        "look at the place that is named, and have the file made again",
+    ),
     "BUCKET_GONE": Meaning("fetch", "the bucket does not exist", "check the bucket's name and the endpoint"),
     # load
     "EMPTY_EXTRACT": Meaning(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from dagster_planexec.contract.task import NamedInput, Task
+from dagster_planexec.contract.task import Drop, NamedInput, Task
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.world.period import Period
 from dagster_planexec.world.sides.relation import InputView
@@ -87,9 +87,55 @@ def live_view(task: Task, period: Period, name: str) -> InputView | None:
     return None if declared.source is None else view_of(task, period, declared, declared.source)
 
 
+def drop_of(task: Task) -> Drop:
+    """Where the task's delivery lies.
+
+    Raises:
+        PlanexecError: BAD_CONTRACT if nothing is delivered for it.
+    """
+    if task.drop is None:
+        raise _bad(task, "has no drop", "give it one, or use no tool and no check that is about a delivery")
+    return task.drop
+
+
+def currency_of(task: Task) -> str:
+    """The currency of every amount. Raises as `credit_cap_of`."""
+    if task.limits.currency is None:
+        raise _bad(task, "states no currency", _STATE)
+    return task.limits.currency
+
+
+def credit_cap_of(task: Task) -> Decimal:
+    """The most money that is credited without a person.
+
+    Raises:
+        PlanexecError: BAD_CONTRACT if the task does not state it; a default could pay.
+    """
+    if task.limits.credit_cap is None:
+        raise _bad(task, "states no credit_cap", _STATE)
+    return task.limits.credit_cap
+
+
+def credit_lines_threshold_of(task: Task) -> int:
+    """The most credit lines that need no person. Raises as `credit_cap_of`."""
+    if task.limits.credit_lines_threshold is None:
+        raise _bad(task, "states no credit_lines_threshold", _STATE)
+    return task.limits.credit_lines_threshold
+
+
+def min_matched_share_of(task: Task) -> Decimal:
+    """The least share of each side's keys that the other side must have. Raises as `credit_cap_of`."""
+    if task.limits.min_matched_share is None:
+        raise _bad(task, "states no min_matched_share", _STATE)
+    return task.limits.min_matched_share
+
+
+_STATE = "state it in the task's limits"
+
+
 def lower_cap(task: Task, named: str | None) -> Decimal:
     """The cap that counts: the task's, or the plan's if that is lower."""
-    cap = task.limits.credit_cap
+    cap = credit_cap_of(task)
     return cap if named is None else min(cap, Decimal(named))
 
 

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Literal
+from typing import Any, Literal
 
 from dagster_planexec.contract.file_contract import FileContract
 from dagster_planexec.contract.strategies import strategies_of
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.world.period import Granularity, Period
+from dagster_planexec.world.ports import Roots
+from dagster_planexec.world.probe import Probe
 
 Role = Literal["side", "lookup", "filter"]
 
 _ESCAPED = re.compile(r"\\(?:N\{[^}]*\}|.)", re.DOTALL)
 _NAMED = re.compile(r"\{([^{}]*[^\W\d][^{}]*)\}")
 """Braces with a letter between them; those of a regular expression hold digits and a comma."""
+_WATCHED = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,42 @@ class Drop:
     def pattern_of(self, period: Period) -> str:
         """The pattern of one period's keys, without the prefix."""
         return self.pattern.replace("{period}", re.escape(period.text))
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Something that the task reads besides a delivery and tables: it is looked at whenever an attempt opens.
+
+    What the probe sees is part of the admitted inputs: another fact is news, the same facts are none. A fact that is a
+    mapping holds things by name, as the files of a folder; while an attempt lasts others may join them, and those that
+    were there may not change. A fact that is one of the measures only counts. Nothing else may change at all.
+    """
+
+    name: str
+    """What a plan calls it, as `{"about": "<name>"}`."""
+    probe: Callable[[Task, Period, Roots], Probe]
+    """The look at it in one period."""
+    measures: Mapping[str, str] = field(default_factory=dict)
+    """What a plan may expect of it: a fact of the probe that is a count, and what it counts."""
+    gone: str = "FILE_GONE"
+    """The code if it is not there."""
+    changed: str = "FILE_CHANGED"
+    """The code if it is not what was admitted."""
+
+    def lost(self, before: Mapping[str, Any] | None, now: Mapping[str, Any] | None) -> str | None:
+        """What is no longer as it was, in words; None if nothing was there, or things have only been added."""
+        if before is None or now is None:
+            return None if before is None else f"{self.name} is gone"
+        for name, fact in before.items():
+            seen = now.get(name)
+            if name in self.measures or seen == fact:
+                continue
+            if not isinstance(fact, Mapping) or not isinstance(seen, Mapping):
+                return f"{self.name}: {name} changed"
+            lost = next((thing for thing in fact if seen.get(thing) != fact[thing]), None)
+            if lost is not None:
+                return f"{self.name}: {str(lost)[:200]!r} {'was replaced' if lost in seen else 'is gone'}"
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,15 +163,19 @@ class Deliverable:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds the task owns; a plan may only name lower ones."""
+    """Bounds the task owns; a plan may only name lower ones.
 
-    currency: str
-    credit_cap: Decimal
+    Those of money and sides have no default: None is for a task that credits nothing, or compares nothing.
+    """
+
+    currency: str | None = None
+    """ISO 4217 code of every amount."""
+    credit_cap: Decimal | None = None
     """Most money that is credited for one period without a person."""
-    credit_lines_threshold: int
+    credit_lines_threshold: int | None = None
     """More credit lines than this wait for a person."""
-    min_matched_share: Decimal
-    """Least share of each side's keys that must be found on the other side. There is no default."""
+    min_matched_share: Decimal | None = None
+    """Least share of each side's keys that must be found on the other side."""
     max_steps: int = 20
     max_replans: int = 2
     """New plans that may be asked for in one attempt, the first plan not counted."""
@@ -151,7 +194,7 @@ class Scope:
 
     schemas_read: frozenset[str]
     schemas_write: frozenset[str]
-    buckets: Mapping[str, tuple[str, ...]]
+    buckets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Bucket to the prefixes that may be read."""
 
 
@@ -167,12 +210,14 @@ class Task:
     zone: str
     """IANA time zone of the periods' boundaries."""
     tools: tuple[str, ...]
-    drop: Drop
-    inputs: tuple[NamedInput, ...]
-    contracts: Mapping[str, FileContract]
     deliverables: tuple[Deliverable, ...]
     limits: Limits
     scope: Scope
+    drop: Drop | None = None
+    """None: nothing is delivered, so no sensor looks for it and no plan may expect anything of it."""
+    inputs: tuple[NamedInput, ...] = ()
+    contracts: Mapping[str, FileContract] = field(default_factory=dict)
+    watches: tuple[Watch, ...] = ()
     required_claims: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Tool to checks the task requires beside the tool's own."""
     replannable: frozenset[str] = frozenset()
@@ -187,6 +232,17 @@ class Task:
         if len([i for i in self.inputs if i.role == "side"]) == 1:
             msg = f"task {self.name!r} has one side; a reconciliation compares two or more"
             raise ValueError(msg)
+        names = [watch.name for watch in self.watches]
+        wrong = next((n for n in names if n == "drop" or _WATCHED.fullmatch(n) is None or names.count(n) > 1), None)
+        if wrong is not None:
+            msg = (
+                f"task {self.name!r} watches {wrong[:60]!r}; expected a name of its own of a-z, 0-9, _, and not `drop`"
+            )
+            raise ValueError(msg)
+        lacking = [name for name in self._bounds_it_needs() if getattr(self.limits, name) is None]
+        if lacking:
+            msg = f"task {self.name!r} compares or credits something, and its limits do not state {', '.join(lacking)}"
+            raise ValueError(msg)
         for code in sorted(self.replannable):
             if "replan" not in strategies_of(code):
                 raise PlanexecError(
@@ -194,6 +250,11 @@ class Task:
                     f"task {self.name!r} lists {code[:40]!r} as re-plannable; no other plan helps there",
                     hint="list codes that docs/codes.md has `replan` for",
                 )  # fmt: skip
+
+    def _bounds_it_needs(self) -> tuple[str, ...]:
+        pays = any(made.credit_rule is not None for made in self.deliverables)
+        money = ("currency", "credit_cap", "credit_lines_threshold") if pays else ()
+        return (*money, *(("min_matched_share",) if self.sides else ()))
 
     def period(self, text: str) -> Period:
         """The period a partition key or text names.
@@ -212,6 +273,10 @@ class Task:
                 hint=f"run `planexec status {self.name}` to see them",
             )
         return period
+
+    def watch(self, name: str) -> Watch | None:
+        """The watch of that name, if there is one."""
+        return next((watch for watch in self.watches if watch.name == name), None)
 
     def input(self, name: str) -> NamedInput:
         """The named input; KeyError if there is none."""

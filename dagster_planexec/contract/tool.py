@@ -16,7 +16,7 @@ from dagster_planexec.contract.outcome import Outcome
 from dagster_planexec.contract.strategies import Strategy, what_widens
 from dagster_planexec.contract.task import Task
 from dagster_planexec.errors import PlanexecError, PortError
-from dagster_planexec.world.observation import Observation
+from dagster_planexec.world.observation import Fact, Observation
 from dagster_planexec.world.period import Period
 from dagster_planexec.world.ports import ObjectFacts, Ports
 from dagster_planexec.world.probe import Probe
@@ -67,6 +67,8 @@ class Admission:
     """SHA-256 of every file under the SQL root, by relative name."""
     at: datetime | None = None
     """When it was seen; None only where no time was kept."""
+    watched: Mapping[str, Mapping[str, Fact] | None] = field(default_factory=dict)
+    """What was seen of everything the task watches, by the watch's name; None of what was not there."""
 
     def object(self, bucket: str, key: str) -> AdmittedObject | None:
         """The admitted object of that name, if there is one."""

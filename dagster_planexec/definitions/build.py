@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import dagster as dg
 
-from dagster_planexec.compiler.binding import PORTS
 from dagster_planexec.compiler.job import job_name as plan_run_name
 from dagster_planexec.contract.task import Task
 from dagster_planexec.definitions.planned_task import PlannedTask, task_run_name
@@ -35,7 +34,7 @@ def planexec_definitions(
 
     Args:
         tasks: The tasks, each with its parts and planner.
-        sensors: Instead of one arrival sensor per task.
+        sensors: Instead of one arrival sensor per task that has a drop.
         on_failure: Given the text of every task run that fails.
 
     Raises:
@@ -50,7 +49,7 @@ def planexec_definitions(
         jobs=[task_job(p.binding.task) for p in tasks],
         schedules=[task_schedule(p.binding.task) for p in tasks],
         sensors=[
-            *(sensors if sensors is not None else (arrival_sensor(p.binding) for p in tasks)),
+            *(sensors if sensors is not None else (arrival_sensor(p.binding) for p in tasks if p.binding.task.drop)),
             *(waits_sensor(p.binding) for p in tasks),
             failure_sensor([p.binding.task for p in tasks], on_failure=on_failure),
         ],
@@ -61,7 +60,7 @@ def planexec_definitions(
 
 def _shown(tasks: tuple[PlannedTask, ...]) -> dict[str, object]:
     """The tasks' resources, so that people see what is configured. Runs make their own from the environment."""
-    return {f"{p.name}__{port}": getattr(p.binding.resources, port) for p in tasks for port in PORTS}
+    return {f"{p.name}__{port}": made for p in tasks for port, made in p.binding.resources.named().items()}
 
 
 def _refuse_shared_names(tasks: tuple[PlannedTask, ...]) -> None:

@@ -13,6 +13,7 @@ from dagster_planexec.contract.tool import Admission, AdmittedObject
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.work import Work
 from dagster_planexec.journal.results import landed_for
+from dagster_planexec.world.observation import Fact
 from dagster_planexec.world.period import Period
 from dagster_planexec.world.ports import Ports
 from dagster_planexec.world.probes.delivery.admit import admit
@@ -20,26 +21,53 @@ from dagster_planexec.world.probes.table.evidence import FingerprintOfView
 
 
 def admit_inputs(work: Work, period: Period) -> Admission:
-    """Look at everything the task reads for a period: the drop, the live tables in scope, the SQL files.
+    """Look at everything the task reads for a period: drop, live tables in scope, SQL files, and what it watches.
 
     An object that was landed for this period and is gone from the drop is admitted from its landed copy.
 
     Raises:
-        PlanexecError: The drop, a table or the SQL root cannot be read; AMBIGUOUS_LANDING if two landed versions could
-            stand for an absent object.
+        PlanexecError: The drop, a table, the SQL root or a watched thing cannot be read; AMBIGUOUS_LANDING if two
+            landed versions could stand for an absent object.
     """
+    return Admission(
+        _delivered(work, period),
+        live_tables(work.task, period, work.ports),
+        hash_sql(work.ports.roots.sql) if reads_sql(work) else {},
+        at=work.ports.clock.now(),
+        watched=watched_things(work.task, period, work.ports),
+    )
+
+
+def _delivered(work: Work, period: Period) -> tuple[AdmittedObject, ...]:
     drop = work.task.drop
+    if drop is None:
+        return ()
     seen = admit(work.ports, drop.bucket, drop.prefix, drop.pattern_of(period))
     objects = [AdmittedObject(facts, sha256) for facts, sha256 in seen]
     there = {(o.facts.bucket, o.facts.key) for o in objects}
     landed = landed_for(work.journal, work.task.name, period.text)
     objects += [_the_one(work, versions) for name, versions in sorted(landed.items()) if name not in there]
-    return Admission(
-        tuple(objects),
-        live_tables(work.task, period, work.ports),
-        hash_sql(work.ports.roots.sql),
-        at=work.ports.clock.now(),
-    )
+    return tuple(objects)
+
+
+def reads_sql(work: Work) -> bool:
+    """Whether one of the task's tools runs a file of the SQL root; without one, nobody needs the root."""
+    return any("file" in work.tools[name].contract.args.model_fields for name in work.tools) or bool(work.task.sides)
+
+
+def watched_things(task: Task, period: Period, ports: Ports) -> dict[str, Mapping[str, Fact] | None]:
+    """The facts of everything the task watches, by name; None of what is not there, which the live check names.
+
+    Raises:
+        PlanexecError: Something cannot be looked at.
+    """
+    found: dict[str, Mapping[str, Fact] | None] = {}
+    for watch in task.watches:
+        seen = watch.probe(task, period, ports.roots).observe(ports)
+        if seen.state == "errored":
+            raise PlanexecError(seen.code or "INTERNAL", f"{watch.name} cannot be looked at: {seen.message}")
+        found[watch.name] = dict(seen.facts) if seen.state == "seen" else None
+    return found
 
 
 def _the_one(work: Work, versions: Sequence[AdmittedObject]) -> AdmittedObject:

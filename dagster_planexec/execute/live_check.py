@@ -55,7 +55,7 @@ def live_check(run: Run, *, leave_out: frozenset[str] = frozenset()) -> LiveRepo
             if earlier.tool in run.work.tools
         )
         objects.extend(step_checks(scope, wait_s=waits))
-    rest = plan_checks(run.work.task, run.period, run.plan.expects, run.admission)
+    rest = plan_checks(run.work.task, run.period, run.plan.expects, run.admission, run.work.ports.roots)
     return LiveReport(tuple(judge(run, [*objects, *rest])))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from dagster_planexec.checks.scope import Produced, StepScope
+from dagster_planexec.checks.scope import FILES, Produced, StepScope
 from dagster_planexec.contract.outcome import Failed
 from dagster_planexec.contract.tool import Model
 from dagster_planexec.execute.work import Run
@@ -119,8 +119,9 @@ def identity_with(step: Step, raw: Mapping[str, Any], seals: Mapping[str, str]) 
 
 
 def consumed_by(plan: Plan) -> frozenset[tuple[str, str]]:
-    """(bucket, key) of every object that a step of the plan names to be read."""
-    named = ((step.args.get("bucket"), step.args.get("key")) for step in plan.steps)
+    """(bucket, key) of every object and (FILES, path) of every file that a step of the plan names to be read."""
+    named = [(step.args.get("bucket"), step.args.get("key")) for step in plan.steps]
+    named += [(FILES, step.args.get("path")) for step in plan.steps]
     return frozenset((b, k) for b, k in named if isinstance(b, str) and isinstance(k, str))
 
 

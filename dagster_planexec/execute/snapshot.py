@@ -1,4 +1,4 @@
-"""The world as whoever writes a plan is shown it: the drop, landed copies, live tables, SQL files, effects so far.
+"""The world as whoever writes a plan is shown it: drop, landed copies, live tables, watched things, SQL files, effects.
 
 Every look ends in an observation; one that cannot be made says why, and keeps none of the others.
 """
@@ -29,6 +29,8 @@ LOOK_S = 60.0
 """Seconds for one look: a plan can be written without it, and says then what it does not know."""
 MOST_FILES = 50
 MOST_COPIES = 50
+MOST_NAMES = 50
+"""Names of watched things that are shown; how many there are is a count beside them."""
 
 Landed = Mapping[tuple[str, str], Sequence[AdmittedObject]]
 Sights = tuple[tuple[str, Observation], ...]
@@ -49,17 +51,20 @@ def look_around(task: Task, ports: Ports, period: Period, copies: Landed) -> Sig
     ports = ports.looking()
     with ports.warehouse.together():
         return (
-            ("drop", _look(DescribeDrop(*_drop_of(task, period)), ports)),
+            *_drop(task, ports, period),
             *_landed(ports, copies),
             *_tables(task, ports, period),
-            *_sql(ports),
+            *_watched(task, ports, period),
+            *_sql(task, ports),
             *_effects(task, ports, period),
         )
 
 
 def unobserved(task: Task, error: PlanexecError) -> Sights:
     """The snapshot where there are no ports to look through: everything it would show, and why it does not."""
-    systems = ["drop", *(f"input:{i.name}" for i in task.inputs if i.source is not None), "sql"]
+    systems = ["drop"] if task.drop is not None else []
+    systems += [f"input:{i.name}" for i in task.inputs if i.source is not None]
+    systems += [*(watch.name for watch in task.watches), "sql"]
     systems += ["effects"] if task.irreversible is not None else []
     nowhere = Source(Subject("settings", task.name), "the ports' settings")
     return tuple((about, Observation(nowhere, "errored", {}, error.code, error.message)) for about in systems)
@@ -69,8 +74,25 @@ def _look(probe: Probe, ports: Ports) -> Observation:
     return look(probe, ports, deadline_s=LOOK_S)
 
 
-def _drop_of(task: Task, period: Period) -> tuple[str, str, str]:
-    return task.drop.bucket, task.drop.prefix, task.drop.pattern_of(period)
+def _drop(task: Task, ports: Ports, period: Period) -> Iterator[tuple[str, Observation]]:
+    """What is delivered, if anything is."""
+    drop = task.drop
+    if drop is not None:
+        yield "drop", _look(DescribeDrop(drop.bucket, drop.prefix, drop.pattern_of(period)), ports)
+
+
+def _watched(task: Task, ports: Ports, period: Period) -> Iterator[tuple[str, Observation]]:
+    """Everything the task watches: its counts, and the names of the things that it holds."""
+    for watch in task.watches:
+        seen = _look(watch.probe(task, period, ports.roots), ports)
+        if seen.state == "seen":
+            facts: dict[str, Fact] = {
+                name: tuple(list(fact)[:MOST_NAMES]) if isinstance(fact, Mapping) else fact
+                for name, fact in seen.facts.items()
+                if isinstance(fact, Mapping) or name in watch.measures
+            }
+            seen = Observation(seen.source, "seen", facts)
+        yield watch.name, seen
 
 
 def _landed(ports: Ports, copies: Landed) -> Iterator[tuple[str, Observation]]:
@@ -100,8 +122,10 @@ def _tables(task: Task, ports: Ports, period: Period) -> Iterator[tuple[str, Obs
         yield f"input:{named.name} in {period.text}", counted
 
 
-def _sql(ports: Ports) -> Iterator[tuple[str, Observation]]:
+def _sql(task: Task, ports: Ports) -> Iterator[tuple[str, Observation]]:
     """The SQL files by name, with what each reads."""
+    if not ports.roots.sql.is_dir() and not task.sides:
+        return  # a task that compares nothing may have none
     now, root = ports.clock.now(), ports.roots.sql
     try:
         texts = read_sql(root)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from dagster_planexec.contract.tool import Admission, AdmittedObject
+from dagster_planexec.journal.encoding import decode, encode
 from dagster_planexec.plan.digest import digest_of
+from dagster_planexec.world.observation import Fact
 from dagster_planexec.world.ports import ObjectFacts
 
 
@@ -26,6 +28,7 @@ def encode_admission(admission: Admission) -> dict[str, Any]:
         "tables": dict(admission.tables),
         "sql_sha256": dict(admission.sql_sha256),
         "at": admission.at.isoformat() if admission.at else None,
+        **({"watched": encode_watched(admission)} if admission.watched else {}),
     }  # fmt: skip
 
 
@@ -43,7 +46,13 @@ def decode_admission(value: Mapping[str, Any]) -> Admission:
         for o in value["objects"]
     )  # fmt: skip
     at = datetime.fromisoformat(value["at"]) if value["at"] else None
-    return Admission(objects, value["tables"], value["sql_sha256"], at)
+    watched = {name: cast("Mapping[str, Fact] | None", decode(f)) for name, f in value.get("watched", {}).items()}
+    return Admission(objects, value["tables"], value["sql_sha256"], at, watched)
+
+
+def encode_watched(admission: Admission) -> dict[str, Any]:
+    """What was seen of the watched things, as JSON: two looks that encode alike saw the same."""
+    return {name: None if facts is None else encode(facts) for name, facts in admission.watched.items()}
 
 
 def inputs_digest(admission: Admission, *, recipe: Mapping[str, Any]) -> str:
@@ -59,5 +68,6 @@ def inputs_digest(admission: Admission, *, recipe: Mapping[str, Any]) -> str:
             "tables": dict(admission.tables),
             "sql": dict(admission.sql_sha256),
             "recipe": dict(recipe),
+            **({"watched": encode_watched(admission)} if admission.watched else {}),
         }
     )

@@ -72,7 +72,7 @@ class Expectation(_Closed):
     """A typed statement about the world that the plan relies on; a prose assumption is not one."""
 
     about: str = Field(max_length=200)
-    """`drop` or `input:<name>`: what the task declares, never a free path."""
+    """`drop`, `input:<name>`, the name of a watched thing, `step:<id>`: what is declared, never a free path."""
     measure: str = Field(max_length=100)
     """`objects`, `bytes`, `rows`, `columns`: closed vocabulary, see `checks.expectation_words`."""
     op: Literal["==", "!=", "<", "<=", ">", ">="]

@@ -1,15 +1,17 @@
-"""What an attempt is opened on, and what it takes in later: new objects, and nothing else that changed."""
+"""What an attempt is opened on, and what it takes in later: what is new, and nothing that changed."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from dagster_planexec.contract.task import Watch
 from dagster_planexec.contract.tool import Admission
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.admit import admit_inputs
 from dagster_planexec.execute.observer import DeadlinePassedError, within
 from dagster_planexec.execute.work import Work
-from dagster_planexec.journal.admission import decode_admission, encode_admission, inputs_digest
+from dagster_planexec.journal.admission import decode_admission, encode_admission, encode_watched, inputs_digest
 from dagster_planexec.journal.journal import Attempt
 from dagster_planexec.plan.digest import digest_of
 from dagster_planexec.settling.parts import Settling
@@ -65,15 +67,21 @@ def take_in_what_is_new(settling: Settling, attempt: Attempt, period: Period) ->
     """
     journal = settling.work.journal
     now = admit(settling.work, period)
-    changed = only_grown(decode_admission(attempt.admission), now)
+    changed = only_grown(decode_admission(attempt.admission), now, watches=settling.work.task.watches)
     if changed is not None:
         return TakenIn(attempt, changed)
     journal.readmit(attempt.id, encode_admission(now), inputs_digest=_inputs(settling, now))
     return TakenIn(journal.attempt(attempt.id), None)
 
 
-def only_grown(before: Admission, now: Admission) -> str | None:
-    """What changed of the admitted inputs besides new objects, or None. What was done rests on them."""
+def only_grown(before: Admission, now: Admission, *, watches: Sequence[Watch] = ()) -> str | None:
+    """What changed of the admitted inputs besides new objects, or None. What was done rests on them.
+
+    Args:
+        before: What the attempt rests on.
+        now: What is there.
+        watches: What the task watches. A fact that holds things by name may hold more, a measure may count more.
+    """
     held = {(o.facts.bucket, o.facts.key): o.sha256 for o in now.objects}
     for admitted in before.objects:
         name = (admitted.facts.bucket, admitted.facts.key)
@@ -84,7 +92,9 @@ def only_grown(before: Admission, now: Admission) -> str | None:
         changed = next((name for name in sorted({*old, *new}) if old.get(name) != new.get(name)), None)
         if changed is not None:
             return f"{kind} {changed} changed"
-    return None
+    was, is_now = encode_watched(before), encode_watched(now)
+    found = (watch.lost(was.get(watch.name), is_now.get(watch.name)) for watch in watches)
+    return next((what for what in found if what is not None), None)
 
 
 def _inputs(settling: Settling, admission: Admission) -> str:

@@ -38,9 +38,10 @@ def check_plan(
         earlier: The revisions of the attempt before this one, oldest first. It may not loosen what they bound.
         replans_left: How many more plans may be asked for after this one.
     """
+    sql = work.ports.roots.sql
     findings = static_check(
-        plan, work.task, work.tools, known_checks=work.checks, sql_texts=read_sql(work.ports.roots.sql), period=period,
-        earlier=earlier, replans_left=replans_left,
+        plan, work.task, work.tools, known_checks=work.checks, sql_texts=read_sql(sql) if sql.is_dir() else {},
+        period=period, earlier=earlier, replans_left=replans_left,
     )  # fmt: skip
     admission = decode_admission(attempt.admission)
     run = Run(work, attempt.id, plan, full_digest(plan), period, admission, "live-check")

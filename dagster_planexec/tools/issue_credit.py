@@ -8,7 +8,13 @@ from typing import Annotated
 
 from pydantic import Field
 
-from dagster_planexec.contract.layout import credit_shape, effect_scope, lower_cap
+from dagster_planexec.contract.layout import (
+    credit_lines_threshold_of,
+    credit_shape,
+    currency_of,
+    effect_scope,
+    lower_cap,
+)
 from dagster_planexec.contract.outcome import Done, Failed, Held, Outcome
 from dagster_planexec.contract.tool import Model, TableName, Tool, ToolCall, ToolContract
 from dagster_planexec.errors import PortError
@@ -86,7 +92,7 @@ class IssueCredit(Tool):
         scope, _ = effect_scope(task)
         with call.ports.warehouse.session(deadline_s=call.left_s) as session:
             lines = fetch_credit_lines(session, args.source, credit_shape(task))
-        currency = task.limits.currency
+        currency = currency_of(task)
         if not lines:
             return Done(_result(0, Decimal(0), 0, currency))
         judged = call.preview.facts.get("digest") if call.preview is not None else None
@@ -120,14 +126,14 @@ class IssueCredit(Tool):
 def _held(args: IssueCreditArgs, call: ToolCall, lines: list[CreditLine]) -> Held | None:
     # The preconditions have judged this on their own reading. A table can change between two readings.
     amount = sum((line.amount for line in lines), Decimal(0))
-    limits = call.task.limits
+    threshold = credit_lines_threshold_of(call.task)
     cap = lower_cap(call.task, args.cap)
     facts: dict[str, Fact] = {"count": len(lines), "amount": amount}
     if amount > cap:
-        text = f"{len(lines)} credits of {amount:,} {limits.currency} exceed the cap of {cap:,}"
+        text = f"{len(lines)} credits of {amount:,} {currency_of(call.task)} exceed the cap of {cap:,}"
         return Held("CAP_EXCEEDED", text, facts)
-    if len(lines) > limits.credit_lines_threshold:
-        text = f"{len(lines)} credit lines are more than the {limits.credit_lines_threshold} that need no approval"
+    if len(lines) > threshold:
+        text = f"{len(lines)} credit lines are more than the {threshold} that need no approval"
         return Held("APPROVAL_REQUIRED", text, facts)
     return None
 
@@ -145,7 +151,7 @@ def _look_up(call: ToolCall, scope: str, lines: list[CreditLine], known: Collect
         return Failed("EFFECT_UNKNOWN", text, {"count": len(lines), "there": len(there)})
     fresh = [line for line in lines if line.key not in known]
     amount = sum((line.amount for line in fresh), Decimal(0))
-    return Done(_result(len(fresh), amount, len(lines) - len(fresh), call.task.limits.currency))
+    return Done(_result(len(fresh), amount, len(lines) - len(fresh), currency_of(call.task)))
 
 
 def _result(count: int, amount: Decimal, already_there: int, currency: str) -> IssueCreditResult:

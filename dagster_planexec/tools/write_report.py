@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from dagster_planexec.contract.layout import result_layout
+from dagster_planexec.contract.layout import currency_of, result_layout
 from dagster_planexec.contract.outcome import Done, Failed, Outcome
 from dagster_planexec.contract.tool import Model, ReportName, TableName, Tool, ToolCall, ToolContract
 from dagster_planexec.tools.report.content import Heading, read_content
@@ -65,7 +65,7 @@ class WriteReport(Tool):
             return Failed("VALIDATION_ERROR", f"{text}; it could replace another period's report")
         task = call.task
         heading = Heading(
-            task.name, task.version, call.period.text, task.limits.currency, args.source, call.ports.clock.now()
+            task.name, task.version, call.period.text, currency_of(task), args.source, call.ports.clock.now()
         )
         with call.ports.warehouse.session(deadline_s=call.left_s) as session:
             layout = result_layout(task)

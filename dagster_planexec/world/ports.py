@@ -266,6 +266,8 @@ class Roots:
     """Where `write_report` writes."""
     landing: Path
     """Content-addressed copies of fetched objects: `<first two hex digits>/<sha256>`."""
+    files: Path | None = None
+    """Files that the task's own tools read, and nobody writes; see `world.local.readable`. None: there are none."""
 
     def landed_path(self, sha256: str) -> Path:
         """Where the copy with that digest is, if it is there."""

@@ -46,6 +46,9 @@ def months(dev):
     return started
 
 
+TASKS = ("vendor_reconciliation", "council_spend", "dependency_audit", "row_count_investigation")
+
+
 def test_workspace_loads_with_sensors_running(dev):
     """`workspace.yaml` and the shipped `dagster.yaml`: everything is there, and the sensors are on."""
     query = """query($s: RepositorySelector!) { repositoryOrError(repositorySelector: $s) { ... on Repository {
@@ -56,8 +59,9 @@ def test_workspace_loads_with_sensors_running(dev):
         "vendor_reconciliation__arrivals": "RUNNING",
         "council_spend__arrivals": "RUNNING",
         "planexec__failures": "RUNNING",
+        **{f"{name}__waits": "RUNNING" for name in TASKS},
     }
-    assert {s["name"] for s in found["schedules"]} == {"vendor_reconciliation__schedule", "council_spend__schedule"}
+    assert {s["name"] for s in found["schedules"]} == {f"{name}__schedule" for name in TASKS}
     assert {f"{TASK}__task_run", "council_spend__task_run"} <= {j["name"] for j in found["jobs"]}
 
 

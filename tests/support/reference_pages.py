@@ -18,6 +18,7 @@ from dagster_planexec.checks.live import (
     expectations_of_the_plan,
     outlives_its_read,
     source_matches_contract,
+    watched_is_there,
 )
 from dagster_planexec.checks.live.catalogue import LIVE_STEP_CHECKS
 from dagster_planexec.checks.static.rule import code_of
@@ -33,6 +34,7 @@ COMMAND = "python -m tests.support.reference_pages"
 MADE = f"<!-- Made from the code by `{COMMAND}`; do not edit. -->"
 LIVE: tuple[ModuleType, ...] = (
     outlives_its_read,
+    watched_is_there,
     source_matches_contract,
     earlier_effects_are_known,
     expectations_of_the_plan,

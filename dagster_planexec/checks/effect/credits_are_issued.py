@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dagster_planexec.checks.check import BoundCheck, Check, Finding, Stated
 from dagster_planexec.checks.scope import StepScope
-from dagster_planexec.contract.layout import credit_shape, effect_scope
+from dagster_planexec.contract.layout import credit_shape, currency_of, effect_scope
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.observation import Observation
 from dagster_planexec.world.probes.result.credits import CreditLines, CreditsIssued
@@ -16,7 +16,7 @@ def credits_are_issued(scope: StepScope, phase: Phase) -> tuple[BoundCheck, ...]
     """The system's own list against the lines counted and hashed by SQL once more."""
     issued_in, _ = effect_scope(scope.task)
     shape = credit_shape(scope.task)
-    currency = scope.task.limits.currency
+    currency = currency_of(scope.task)
 
     def said(facts: Observation) -> str:
         return f"{facts['count']} credits of {facts['amount']:,} {currency}, digest {str(facts['digest'])[:12]}"

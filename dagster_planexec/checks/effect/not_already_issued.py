@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dagster_planexec.checks.check import BoundCheck, Check, Finding, Stated
 from dagster_planexec.checks.scope import StepScope
-from dagster_planexec.contract.layout import credit_shape, effect_scope
+from dagster_planexec.contract.layout import credit_shape, currency_of, effect_scope
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.observation import Observation
 from dagster_planexec.world.probes.result.credits import IssuedAgainst
@@ -15,7 +15,7 @@ NAME = "not_already_issued"
 def not_already_issued(scope: StepScope, phase: Phase) -> tuple[BoundCheck, ...]:
     """A known key with its amount is fine, it is not issued again; with another amount, or no longer due, it is not."""
     issued_in, _ = effect_scope(scope.task)
-    currency = scope.task.limits.currency
+    currency = currency_of(scope.task)
 
     def judge(seen: Observation, _: Observation | Stated) -> Finding:
         differing = f"{seen['other_amount']} with another amount, {seen['not_due']} no longer due"

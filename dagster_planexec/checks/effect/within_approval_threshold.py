@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dagster_planexec.checks.check import BoundCheck, Check, Finding, Stated
 from dagster_planexec.checks.scope import StepScope
-from dagster_planexec.contract.layout import credit_shape
+from dagster_planexec.contract.layout import credit_lines_threshold_of, credit_shape
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.observation import Observation
 from dagster_planexec.world.probes.result.credits import CreditLines
@@ -14,7 +14,7 @@ NAME = "within_approval_threshold"
 
 def within_approval_threshold(scope: StepScope, phase: Phase) -> tuple[BoundCheck, ...]:
     """The exact number of credit lines against the task's threshold, or the plan's claim where that is lower."""
-    threshold, source = scope.task.limits.credit_lines_threshold, scope.stated_by_task("credit_lines_threshold")
+    threshold, source = credit_lines_threshold_of(scope.task), scope.stated_by_task("credit_lines_threshold")
     claimed = scope.claimed_count(NAME, "threshold")
     if claimed is not None and claimed < threshold:
         threshold, source = claimed, scope.stated_by_claim(NAME, "threshold")

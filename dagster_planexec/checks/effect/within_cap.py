@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from dagster_planexec.checks.check import BoundCheck, Check, Finding, Stated
 from dagster_planexec.checks.scope import StepScope
-from dagster_planexec.contract.layout import credit_shape, lower_cap
+from dagster_planexec.contract.layout import credit_cap_of, credit_shape, currency_of, lower_cap
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.observation import Observation, Source
 from dagster_planexec.world.probes.result.credits import CreditLines
@@ -24,9 +24,9 @@ _UNSOUND = (
 
 def within_cap(scope: StepScope, phase: Phase) -> tuple[BoundCheck, ...]:
     """The exact sum of the credit lines against the task's cap, or the plan's argument or claim where that is lower."""
-    currency = scope.task.limits.currency
+    currency = currency_of(scope.task)
     cap = lower_cap(scope.task, scope.args.cap)
-    lowered = cap < scope.task.limits.credit_cap
+    lowered = cap < credit_cap_of(scope.task)
     source = Source(Subject("plan", scope.step), "cap") if lowered else scope.stated_by_task("credit_cap")
     claimed = scope.claimed_decimal(NAME, "cap")
     if claimed is not None and claimed < cap:

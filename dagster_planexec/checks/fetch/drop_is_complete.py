@@ -17,6 +17,8 @@ _SHOWN = 5
 def drop_is_complete(scope: StepScope, phase: Phase) -> tuple[BoundCheck, ...]:
     """LIST now against the objects that the run's steps read. That an object is absent is `object_exists`' business."""
     drop = scope.task.drop
+    if drop is None:
+        return (NotApplicable(NAME, phase, "nothing is delivered for the task", scope.stated_by_task("drop")),)
     if scope.args.bucket != drop.bucket or not drop.matches(scope.args.key, scope.period):
         reason = f"{scope.args.bucket}/{scope.args.key} is outside the task's drop"[:300]
         return (NotApplicable(NAME, phase, reason, scope.stated_by_task("drop")),)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dagster_planexec.checks.check import BoundCheck, Check, Finding, Judge, Stated
-from dagster_planexec.checks.expectation_words import STEP
+from dagster_planexec.checks.expectation_words import DROP, DROP_MEASURES, STEP
 from dagster_planexec.contract.layout import live_view
 from dagster_planexec.contract.task import Task
 from dagster_planexec.contract.tool import Admission
@@ -15,6 +15,7 @@ from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.plan.model import Expectation
 from dagster_planexec.world.observation import Observation, Source
 from dagster_planexec.world.period import Period
+from dagster_planexec.world.ports import Roots
 from dagster_planexec.world.probe import Probe
 from dagster_planexec.world.probes.delivery.objects import ListDrop
 from dagster_planexec.world.probes.table.evidence import FingerprintOfView
@@ -29,10 +30,10 @@ _OPS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def expectations_of_the_plan(
-    task: Task, period: Period, expects: Sequence[Expectation], admission: Admission
+    task: Task, period: Period, expects: Sequence[Expectation], admission: Admission, roots: Roots
 ) -> tuple[BoundCheck, ...]:
     """One check per expectation. What the vocabulary does not know is the static check's finding, not this one's."""
-    probes = ((expectation, _probe(task, period, expectation)) for expectation in expects)
+    probes = ((expectation, _probe(task, period, expectation, roots)) for expectation in expects)
     return tuple(_check(expectation, probe, "live", admission) for expectation, probe in probes if probe is not None)
 
 
@@ -56,12 +57,16 @@ def expectations_of_step(
 def _check(expectation: Expectation, probe: Probe, phase: Phase, admission: Admission | None) -> Check:
     said = f"{expectation.about} {expectation.measure} {expectation.op} {expectation.value}"
     stated = Stated(said, Source(Subject("plan", "expects"), "expectation"))
-    return Check(NAME, phase, probe, stated, _judge(expectation, said, admission), absent_code="TABLE_GONE")
+    gone = "FILE_GONE" if probe.subject.system == "files" else "TABLE_GONE"
+    return Check(NAME, phase, probe, stated, _judge(expectation, said, admission), absent_code=gone)
 
 
-def _probe(task: Task, period: Period, expectation: Expectation) -> Probe | None:
-    if expectation.about == "drop" and expectation.measure in {"objects", "bytes"}:
-        return ListDrop(task.drop.bucket, task.drop.prefix, task.drop.pattern_of(period))
+def _probe(task: Task, period: Period, expectation: Expectation, roots: Roots) -> Probe | None:
+    drop, watch = task.drop, task.watch(expectation.about)
+    if expectation.about == DROP and drop is not None and expectation.measure in DROP_MEASURES:
+        return ListDrop(drop.bucket, drop.prefix, drop.pattern_of(period))
+    if watch is not None:
+        return watch.probe(task, period, roots) if expectation.measure in watch.measures else None
     kind, _, name = expectation.about.partition(":")
     named = next((i for i in task.inputs if i.name == name), None) if kind == "input" else None
     view = live_view(task, period, name) if named is not None else None
@@ -94,7 +99,7 @@ def _measured(expectation: Expectation, observed: Observation, admission: Admiss
     if isinstance(fact, dict):
         return len(fact), ""
     assert isinstance(fact, int)  # noqa: S101 - the probes' own facts
-    drop = admission.objects if admission is not None and expectation.about == "drop" else ()
+    drop = admission.objects if admission is not None and expectation.about == DROP else ()
     landed = [o for o in drop if o.from_landing]
     if not landed:
         return fact, ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.file_contract import FileContract
+from dagster_planexec.contract.layout import drop_of
 from dagster_planexec.contract.task import Task
 from dagster_planexec.contract.tool import Admission, Model
 from dagster_planexec.errors import PlanexecError
@@ -24,7 +25,7 @@ def contract_of(task: Task, args: Model) -> FileContract:
     if name is None:
         source = getattr(args, "source", None)
         read = [named.contract for named in task.inputs if source is not None and named.source == source]
-        name = read[0] if read else task.input(task.drop.input).contract
+        name = read[0] if read else task.input(drop_of(task).input).contract
     if name not in task.contracts:
         raise PlanexecError(
             "BAD_CONTRACT",

@@ -32,8 +32,12 @@ def period_is_covered(scope: StepScope, phase: Phase) -> tuple[BoundCheck, ...]:
 
 def _undated(scope: StepScope, phase: Phase, contract: FileContract, table: str) -> BoundCheck:
     drop = scope.task.drop
-    filled = scope.task.inputs and scope.task.contracts.get(scope.task.input(drop.input).contract) is contract
-    if filled and "{period}" in drop.pattern:
+    if (
+        drop is not None
+        and scope.task.inputs
+        and scope.task.contracts.get(scope.task.input(drop.input).contract) is contract
+        and "{period}" in drop.pattern
+    ):
         reason = "there is no date column; the period is declared by name, and the drop's pattern holds it"
         return NotApplicable(NAME, phase, reason, scope.stated_by_task("drop.pattern"))
     return Check(

@@ -13,6 +13,7 @@ from typing import Any
 from dagster_planexec.checks.check import BoundCheck, Check, Finding, Judge, NotApplicable, Stated
 from dagster_planexec.checks.reconcile.views import views_of
 from dagster_planexec.checks.scope import StepScope
+from dagster_planexec.contract.layout import min_matched_share_of
 from dagster_planexec.contract.verdict import Phase, Status
 from dagster_planexec.world.observation import Observation
 from dagster_planexec.world.probes.result.sides import ContributionOfSides
@@ -26,7 +27,7 @@ def both_sides_contribute(scope: StepScope, phase: Phase) -> tuple[BoundCheck, .
     if not task.sides:
         reason = f"task {task.name} compares no sides"
         return (NotApplicable(NAME, phase, reason, scope.stated_by_task("inputs")),)
-    share, source = task.limits.min_matched_share, scope.stated_by_task("min_matched_share")
+    share, source = min_matched_share_of(task), scope.stated_by_task("min_matched_share")
     claimed = scope.claimed_decimal(NAME, "min_matched_share")
     if claimed is not None and claimed > share:
         share, source = claimed, scope.stated_by_claim(NAME, "min_matched_share")

@@ -33,7 +33,7 @@ def views_of(task: Task, period: Period, inputs: Mapping[str, str]) -> tuple[Inp
     # A delivery is the period's as a whole: a line of it that is dated outside was billed all the same, and left out it
     # would look as if the vendor had not billed it.
     views = tuple(
-        view_of(task, period, named, inputs[named.name], whole=named.name == task.drop.input)
+        view_of(task, period, named, inputs[named.name], whole=task.drop is not None and named.name == task.drop.input)
         for named in task.inputs
         if named.name in inputs
     )

@@ -131,7 +131,7 @@ class Proposal(Structure):
         if isinstance(own, str) and own in self.task.contracts:
             return (own,)
         drop = self.task.drop
-        if view.step.args.get("bucket") == drop.bucket:
+        if drop is not None and view.step.args.get("bucket") == drop.bucket:
             return tuple(
                 i.contract for i in self.task.inputs if i.name == drop.input and i.contract in self.task.contracts
             )

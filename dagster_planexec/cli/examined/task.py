@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,13 +14,16 @@ from dagster_planexec.checks.sql_lint import lint_sql
 from dagster_planexec.checks.static.static_check import static_check
 from dagster_planexec.cli.examined.examined import Doubt, Examined, tried
 from dagster_planexec.compiler.binding import TaskBinding, load_binding
+from dagster_planexec.contract.codes import meaning
+from dagster_planexec.contract.layout import drop_of
+from dagster_planexec.definitions.partitions import just_closed
 from dagster_planexec.definitions.triggers.drop_look import Sorter
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.admit import read_sql
 from dagster_planexec.planner.request import PlanRequest
 
 if TYPE_CHECKING:
-    from dagster_planexec.contract.task import Task
+    from dagster_planexec.contract.task import Task, Watch
     from dagster_planexec.definitions.planned_task import PlannedTask
     from dagster_planexec.world.ports import Ports, Roots
 
@@ -45,9 +49,13 @@ def examined_task(name: str, planned: PlannedTask) -> Iterator[Examined]:
     if not ports:
         return
     (found,) = ports
-    yield tried(f"{name}: drop", lambda: _drop(task, found))
+    if task.drop is not None:
+        yield tried(f"{name}: drop", lambda: _drop(task, found))
+    for watch in task.watches:
+        yield tried(f"{name}: {watch.name}", partial(_watched, task, watch, found))
     yield tried(f"{name}: warehouse", lambda: _warehouse(task, found))
-    yield tried(f"{name}: sql", lambda: _sql(task, found.roots.sql))
+    if task.drop is not None or READS_SQL in task.tools or found.roots.sql.is_dir():
+        yield tried(f"{name}: sql", lambda: _sql(task, found.roots.sql))
     yield tried(f"{name}: folders", lambda: _folders(found.roots))
     yield tried(f"{name}: planner", lambda: _planner(planned, found.roots.sql))
 
@@ -67,7 +75,7 @@ def _binding(binding: TaskBinding) -> str | Doubt:
 
 
 def _drop(task: Task, ports: Ports) -> str | Doubt:
-    drop, sorter = task.drop, Sorter(task)
+    drop, sorter = drop_of(task), Sorter(task)
     listed = list(islice(ports.objects.list(drop.bucket, drop.prefix), MOST_OBJECTS))
     mine = [facts for facts in listed if any(True for _ in sorter.arrivals(facts))]
     objects = f"{len(listed)} object{'' if len(listed) == 1 else 's'}"
@@ -79,6 +87,25 @@ def _drop(task: Task, ports: Ports) -> str | Doubt:
     if not listed:
         return Doubt(seen, f"nothing was delivered yet; a run waits for keys like {drop.prefix}{drop.pattern}")
     return Doubt(seen, f"compare {listed[0].key[:200]!r} with {drop.prefix}{drop.pattern}: no key matches the pattern")
+
+
+def _watched(task: Task, watch: Watch, ports: Ports) -> str | Doubt:
+    """What is there of the newest period that has ended, or of the last one."""
+    now = just_closed(task, ports.clock.now())
+    last = task.period(task.last_period) if task.last_period else now
+    period = max(min(now, last), task.period(task.first_period))
+    probe = watch.probe(task, period, ports.roots)
+    hint = f"{meaning(watch.gone).hint}; a run of {period.text} would end with {watch.gone}"
+    try:
+        seen = probe.observe(ports)
+    except PlanexecError as error:
+        if error.code != watch.gone:
+            raise
+        return Doubt(f"{probe.subject} is not there: {error.message}", hint)
+    if seen.state != "seen":
+        return Doubt(f"{probe.subject} is not there: {seen.message}", hint)
+    counts = ", ".join(f"{seen[name]} {name}" for name in watch.measures if name in seen.facts)
+    return f"{seen.source.subject} is there{counts and f', {counts}'}"
 
 
 def _warehouse(task: Task, ports: Ports) -> str | Doubt:

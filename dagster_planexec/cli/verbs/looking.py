@@ -78,7 +78,8 @@ def check_file(planned: PlannedTask, path: Path) -> dict[str, Any]:
         sql = read_sql(planned.binding.resources.ports().roots.sql)
     except PlanexecError:
         sql = None  # no home yet: what needs the SQL texts is left to the check before a run
-    findings = static_check(plan, task, planned.binding.registry, known_checks=BINDERS, sql_texts=sql or None)
+    known = {**BINDERS, **planned.binding.checks}
+    findings = static_check(plan, task, planned.binding.registry, known_checks=known, sql_texts=sql or None)
     rejected = is_rejected(findings)
     code = "PLAN_REJECTED" if rejected else None
     count = sum(1 for f in findings if f.severity == "error")
@@ -147,8 +148,12 @@ def show(folder: ProjectFolder, reference: str, partition: str | None, home: Pat
         print_json(value)
     elif kind == "hold":
         its = folder.tasks().get(value["task"])
-        currency = its.binding.task.limits.currency if its else "of a currency that its task names"
-        print_hold(value, currency=currency, report=report["report"]["md"] if report else None)
+        currency = its.binding.task.limits.currency if its else None
+        print_hold(
+            value,
+            currency=currency or "of a currency that its task names",
+            report=report["report"]["md"] if report else None,
+        )
     elif kind == "run":
         print_run(value)
     elif trace is not None:

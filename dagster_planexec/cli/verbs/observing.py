@@ -10,7 +10,7 @@ The document:
 | `period` | how the period stands, whatever was seen now: `status`, `code`, `settled_before`, as in `planexec status` |
 | `observed_at` | when |
 | `counts` | how many things are `unchanged`, `changed`, `gone`, `new`, `not observed` |
-| `sightings` | one entry per thing: `about` (`drop`, `landed`, `table`, `sql`, `result`, `credits`), `subject`, `expected` and `seen` (each `value`, `source`, `at`), `verdict` (a word of `counts`; `not observed: CODE`), `stands`, `code`, `means` |
+| `sightings` | one entry per thing: `about` (`drop`, `landed`, `table`, `sql`, `watched`, `result`, `credits`), `subject`, `expected` and `seen` (each `value`, `source`, `at`), `verdict` (a word of `counts`; `not observed: CODE`), `stands`, `code`, `means` |
 | `recorded_on` | the assets whose event log holds it now; empty without a Dagster instance |
 """  # noqa: E501 - a table
 

@@ -13,6 +13,7 @@ import dagster as dg
 
 from dagster_planexec.compiler.binding import TaskBinding, work_of
 from dagster_planexec.contract.codes import meaning
+from dagster_planexec.contract.layout import drop_of
 from dagster_planexec.contract.task import Task
 from dagster_planexec.definitions.partitions import has_partition
 from dagster_planexec.definitions.planned_task import task_run_name
@@ -65,9 +66,10 @@ def arrival_sensor(binding: TaskBinding, *, interval_s: int | None = None) -> dg
         interval_s: Seconds between two looks at least; else `PLANEXEC_LOOK_EVERY_S`, else 30.
 
     Raises:
-        PlanexecError: BAD_CONTRACT if the drop's pattern names no period or is no pattern, or the variable no number.
+        PlanexecError: BAD_CONTRACT if there is no drop, it names no period, or the variable no number.
     """
     task = binding.task
+    drop = drop_of(task)
     _require_pattern(task)
 
     @dg.sensor(
@@ -75,7 +77,7 @@ def arrival_sensor(binding: TaskBinding, *, interval_s: int | None = None) -> dg
         job_name=task_run_name(task),
         minimum_interval_seconds=interval_s or max(1, round(_seconds(INTERVAL_VARIABLE, INTERVAL_S))),
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description=f"Looks at s3://{task.drop.bucket}/{task.drop.prefix}; starts a run when a delivery has settled.",
+        description=f"Looks at s3://{drop.bucket}/{drop.prefix}; starts a run when a delivery has settled.",
     )
     def arrivals(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         try:
@@ -199,7 +201,7 @@ def _clock(at: datetime) -> str:
 
 
 def _quiet(task: Task) -> timedelta:
-    return timedelta(seconds=_seconds(QUIET_VARIABLE, task.drop.quiet_s))
+    return timedelta(seconds=_seconds(QUIET_VARIABLE, drop_of(task).quiet_s))
 
 
 def _seconds(variable: str, default: float) -> float:
@@ -221,9 +223,10 @@ def _seconds(variable: str, default: float) -> float:
 
 
 def _require_pattern(task: Task) -> None:
-    pattern = task.drop.pattern
+    drop = drop_of(task)
+    pattern = drop.pattern
     try:
-        re.compile(task.drop.pattern_of(task.period(task.first_period)))
+        re.compile(drop.pattern_of(task.period(task.first_period)))
         wrong = None if "{period}" in pattern else "it does not name the period its objects belong to"
     except re.error as error:
         wrong = f"it is no regular expression: {error}"

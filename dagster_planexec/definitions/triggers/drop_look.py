@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from dagster_planexec.contract.layout import drop_of
 from dagster_planexec.contract.task import Task
 from dagster_planexec.errors import PlanexecError, PortError
 from dagster_planexec.execute.work import Work
@@ -88,15 +89,15 @@ def look_through(work: Work, place: Place) -> Looked:
         PortError: As `ObjectStore.list`; VALIDATION_ERROR if the store does not list keys in order. What was seen until
             then is known.
     """
-    task, clock = work.task, work.ports.clock
+    task, drop, clock = work.task, drop_of(work.task), work.ports.clock
     now = clock.now()
     began, after = place.began or now, place.after
     looked = Looked(place)
     histories = MOST_HISTORIES
     sorter = Sorter(task)
-    for batch in _batches(_in_order(work.ports.objects.list_after(task.drop.bucket, task.drop.prefix, after))):
+    for batch in _batches(_in_order(work.ports.objects.list_after(drop.bucket, drop.prefix, after))):
         arrivals = [arrival for facts in batch for arrival in sorter.arrivals(facts)]
-        part = Range(task.drop.bucket, after, batch[-1].key)
+        part = Range(drop.bucket, after, batch[-1].key)
         fresh = note_range(work.journal, task.name, part, arrivals, now=now, last_look=place.looked)
         by_identity = {(arrival.key, arrival.version): arrival for arrival in fresh}
         unread, histories = _older_of(work, tuple(by_identity.values()), histories)
@@ -110,7 +111,7 @@ def look_through(work: Work, place: Place) -> Looked:
         )
         if clock.now() - now > timedelta(seconds=LISTING_S):
             return replace(looked, place=Place(place.looked, began, after))
-    note_range(work.journal, task.name, Range(task.drop.bucket, after), (), now=now, last_look=place.looked)
+    note_range(work.journal, task.name, Range(drop.bucket, after), (), now=now, last_look=place.looked)
     return replace(looked, place=Place(looked=began))
 
 
@@ -118,14 +119,14 @@ class Sorter:
     """Tells to which periods' deliveries an object belongs, by the same rule as the run that will read it."""
 
     def __init__(self, task: Task) -> None:
-        self._task = task
+        self._task, self._drop = task, drop_of(task)
         self._known: dict[str, re.Pattern[str] | None] = {}
 
     def arrivals(self, facts: ObjectFacts) -> Iterator[Arrival]:
         """The object as an arrival of each period whose pattern it matches; mostly one or none."""
         if facts.size == 0 or facts.key.endswith("/"):
             return
-        rest = facts.key[len(self._task.drop.prefix) :]
+        rest = facts.key[len(self._drop.prefix) :]
         for text in dict.fromkeys(_PERIODS.findall(rest)):
             pattern = self._pattern(text)
             if pattern is not None and pattern.fullmatch(rest):
@@ -137,7 +138,7 @@ class Sorter:
                 period = self._task.period(text)
                 # A quarter is also known by its months; the pattern names it by its own text only.
                 mine = period.text == text
-                self._known[text] = re.compile(self._task.drop.pattern_of(period)) if mine else None
+                self._known[text] = re.compile(self._drop.pattern_of(period)) if mine else None
             except PlanexecError:
                 self._known[text] = None  # looks like a period, and is none of the task's
         return self._known[text]

@@ -27,6 +27,8 @@ def drop_again(work: Work, period: Period, admission: Admission, *, relied_on: b
     for one in admission.objects:
         yield _object(work, one, admission.at)
     drop = work.task.drop
+    if drop is None:
+        return
     listed = look(ListDrop(drop.bucket, drop.prefix, drop.pattern_of(period)), work.ports)
     names = Source(Subject("admission", f"{drop.bucket}/{drop.prefix}*"), "list of objects", admission.at)
     if listed.state == "errored":

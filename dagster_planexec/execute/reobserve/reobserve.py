@@ -14,16 +14,18 @@ from dagster_planexec.contract.layout import credit_shape, effect_scope, live_vi
 from dagster_planexec.contract.tool import Admission
 from dagster_planexec.contract.verdict import Side
 from dagster_planexec.errors import PlanexecError
-from dagster_planexec.execute.admit import hash_sql
+from dagster_planexec.execute.admit import hash_sql, reads_sql
 from dagster_planexec.execute.judging import still_sealed
 from dagster_planexec.execute.observer import look
 from dagster_planexec.execute.reobserve.drop import drop_again
 from dagster_planexec.execute.reobserve.sighting import About, Reobserved, Sighting, Word, compared, not_seen
 from dagster_planexec.execute.work import Run, Work
 from dagster_planexec.journal.admission import decode_admission
+from dagster_planexec.journal.encoding import encode
 from dagster_planexec.journal.journal import Attempt
 from dagster_planexec.journal.results import DoneStep, tools_done
 from dagster_planexec.journal.run_report import newest_report
+from dagster_planexec.plan.digest import digest_of
 from dagster_planexec.world.observation import Observation, Source
 from dagster_planexec.world.period import Period
 from dagster_planexec.world.probes.result.credits import CreditsIssued
@@ -44,7 +46,8 @@ def reobserve(work: Work, period: Period) -> Reobserved:
         found = [
             *drop_again(work, period, admission, relied_on=attempt is not None),
             *_tables(work, period, admission, relied_on=attempt is not None),
-            *_sql(work, admission, relied_on=attempt is not None),
+            *(_sql(work, admission, relied_on=attempt is not None) if reads_sql(work) else ()),
+            *_watched(work, period, admission, relied_on=attempt is not None),
             *(_results(work, period, attempt, admission) if attempt else ()),
             *_credits(work, period),
         ]
@@ -114,6 +117,37 @@ def _sql(work: Work, admission: Admission, *, relied_on: bool) -> Iterator[Sight
                 "sql", expected, seen, word, stands=False, code="VALIDATION_ERROR",
                 means=f"the file is {word} since admission; the next run opens another attempt",
             )  # fmt: skip
+
+
+def _watched(work: Work, period: Period, admission: Admission, *, relied_on: bool) -> Iterator[Sighting]:
+    """Everything the task watches: the same facts, or what became of them."""
+    for watch in work.task.watches:
+        probe = watch.probe(work.task, period, work.ports.roots)
+        was = admission.watched.get(watch.name)
+        source = Source(Subject("admission", probe.subject.name), f"{probe.reader} at admission", admission.at)
+        seen = look(probe, work.ports)
+        expected, now = Side(_told(was), source), Side(_told(seen.facts or None), seen.source)
+        if seen.state == "errored":
+            yield not_seen("watched", expected, seen)
+        elif not relied_on:
+            yield _unasked("watched", expected, now)
+        else:
+            same = (encode(was) if was is not None else None) == (encode(seen.facts) if seen.state == "seen" else None)
+            word: Word = "unchanged" if same else ("gone" if seen.state == "absent" else "changed" if was else "new")
+            yield Sighting(
+                "watched", expected, now, word, stands=same,
+                code=None if same else watch.gone if word == "gone" else watch.changed,
+                means=f"{watch.name}: as admitted" if same
+                else f"{watch.name}: {word} since admission; the next run opens another attempt",
+            )  # fmt: skip
+
+
+def _told(facts: Mapping[str, Any] | None) -> str:
+    """Facts in one word: counts, and a digest of everything."""
+    if facts is None:
+        return "nothing"
+    counts = [f"{name} {value}" for name, value in facts.items() if isinstance(value, int)]
+    return ", ".join([*counts, f"digest {digest_of(encode(dict(facts)))[:12]}"])
 
 
 def _results(work: Work, period: Period, attempt: Attempt, admission: Admission) -> Iterator[Sighting]:

@@ -12,7 +12,7 @@ from dagster_planexec.journal.encoding import encode_source
 from dagster_planexec.journal.told.line import shown, shown_side
 from dagster_planexec.world.observation import Fact, Observation, Source
 
-About = Literal["drop", "landed", "table", "sql", "result", "credits"]
+About = Literal["drop", "landed", "table", "sql", "watched", "result", "credits"]
 Word = Literal["unchanged", "changed", "gone", "new", "not observed"]
 
 GONE_CODES = frozenset({"TABLE_GONE", "BUCKET_GONE", "OBJECT_GONE"})

@@ -48,7 +48,8 @@ def limit_lines(request: PlanRequest) -> Iterator[Line]:
             "credit_cap": limits.credit_cap, "currency": limits.currency,
             "credit_lines_threshold": limits.credit_lines_threshold, "a_plan_may_name": "lower ones only",
         }  # fmt: skip
-    yield {"least_matched_share_of_each_side": limits.min_matched_share}
+    if limits.min_matched_share is not None:
+        yield {"least_matched_share_of_each_side": limits.min_matched_share}
     yield {"schemas_that_may_be_read": scope.schemas_read, "schemas_that_may_be_written": scope.schemas_write}
     for bucket, prefixes in sorted(scope.buckets.items()):
         yield {"bucket": bucket, "prefixes_that_may_be_read": prefixes}
@@ -109,10 +110,12 @@ def input_lines(request: PlanRequest) -> Iterator[Line]:
     """Where the data comes from, and what it is declared to be."""
     task = request.task
     drop = task.drop
-    rest = drop.pattern_of(request.period)
-    yield {
-        "drop": {"bucket": drop.bucket, "prefix": drop.prefix, "rest_of_key_matches": rest, "fills_input": drop.input}
-    }
+    if drop is not None:
+        rest = drop.pattern_of(request.period)
+        said = {"bucket": drop.bucket, "prefix": drop.prefix, "rest_of_key_matches": rest, "fills_input": drop.input}
+        yield {"drop": said}
+    for watch in task.watches:
+        yield {"watched": watch.name, "counts": dict(watch.measures)}
     for named in task.inputs:
         source = {"live_table": named.source} if named.source else {"filled_by": "the drop"}
         yield {"input": named.name, "role": named.role, "contract": named.contract, **source}

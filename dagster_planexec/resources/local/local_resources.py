@@ -49,8 +49,10 @@ class RootsResource(dg.ConfigurableResource[None]):
     sql: str = Field(description="SQL files that run_sql may name.")
     reports: str = Field(description="Where reports are written.")
     landing: str = Field(description="Content-addressed copies of fetched objects.")
+    files: str | None = Field(default=None, description="Files that the task's own tools read.")
 
     def port(self) -> Roots:
         """The folders as paths."""
         home = Path(self.home)
-        return Roots(sql=home / self.sql, reports=home / self.reports, landing=home / self.landing)
+        files = home / self.files if self.files is not None else None
+        return Roots(sql=home / self.sql, reports=home / self.reports, landing=home / self.landing, files=files)

@@ -16,7 +16,8 @@ def delivery_unread(proposal: Proposal) -> Iterator[StaticFinding]:
     """Everything that is fetched is loaded, by reference and once, into the table that fills the delivery's input."""
     declared = {named.name for named in proposal.task.inputs}
     yield from _literals(proposal) if declared else ()
-    names = ({proposal.task.drop.input} | {made.input for made in proposal.task.deliverables if made.input}) & declared
+    filled = {proposal.task.drop.input} if proposal.task.drop is not None else set()
+    names = (filled | {made.input for made in proposal.task.deliverables if made.input}) & declared
     fills = _fills(proposal, names)
     if not fills or any(fill.errors for fill in fills):
         return  # missing-deliverable, undeclared-input, bad-arg-type, ... say so

@@ -43,10 +43,10 @@ def is_bound(name: str) -> bool:
 
 
 def limit_of(name: str, limits: Limits) -> tuple[Decimal, str]:
-    """The task's limit that an argument of that name lowers, and the clause that states it."""
+    """The task's limit that an argument of that name lowers, and the clause that states it; one not stated is none."""
     if _LINES.search(name):
-        return Decimal(limits.credit_lines_threshold), "credit_lines_threshold"
-    return limits.credit_cap, "credit_cap"
+        return Decimal(limits.credit_lines_threshold or 0), "credit_lines_threshold"
+    return limits.credit_cap or Decimal(0), "credit_cap"
 
 
 def plain_number(value: Any) -> Decimal | None:  # noqa: ANN401 - any JSON

@@ -97,7 +97,8 @@ def _limit(proposal: Proposal, view: StepView, name: str) -> tuple[Decimal, str]
     if name == "min_bytes":
         return Decimal(1), "an object with nothing in it is never a delivery"
     if name == "min_matched_share":
-        return task.limits.min_matched_share, f"min_matched_share of task {task.name}"
+        share = task.limits.min_matched_share
+        return (Decimal(1) if share is None else share), f"min_matched_share of task {task.name}"
     if name == "min_rows":
         # A step whose file contract cannot be told may be about any of them: the highest floor is safe for all.
         names = proposal.file_contracts(view) or tuple(task.contracts)

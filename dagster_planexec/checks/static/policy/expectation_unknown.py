@@ -10,7 +10,7 @@ from dagster_planexec.checks.static.rule import StaticFinding, listed, nearest, 
 
 
 def expectation_unknown(proposal: Proposal) -> Iterator[StaticFinding]:
-    """An expectation is about the drop, a named input or a step, and counts something that can be counted of it."""
+    """An expectation is about drop, named input, watched thing or step, and counts what can be counted of it."""
     known = {**measures(proposal.task), **measures_of_steps(proposal.plan, proposal.registry)}
     for at, expected in enumerate(proposal.plan.expects):
         possible = known.get(expected.about)

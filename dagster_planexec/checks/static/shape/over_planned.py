@@ -28,7 +28,9 @@ def over_planned(proposal: Proposal) -> Iterator[StaticFinding]:
                 "warning",
             )
         first.setdefault(key, view.id)
-    tools = {tool for made in proposal.task.deliverables for tool in made.tools}
+    # What an investigation needs is not known beforehand: each of its tools may be it.
+    needed = proposal.task.tools if proposal.task.checkpoints else ()
+    tools = {*needed, *(tool for made in proposal.task.deliverables for tool in made.tools)}
     most = STEPS_PER_TOOL * max(len(tools), 1)
     if len(proposal.steps) > most:
         yield StaticFinding(

@@ -1,4 +1,4 @@
-"""What the sensor remembers is the same in every database: keys by their bytes, sets by their digest, runs by their key."""
+"""What the sensor remembers is the same in every database: keys by their bytes, sets by their digest, runs by key."""
 
 from __future__ import annotations
 
@@ -20,7 +20,22 @@ from dagster_planexec.world.period import Period
 
 AT = datetime(2026, 4, 1, 9, 2, tzinfo=UTC)
 MARCH = Period.parse("2026-03", "month")
-ODD = ["a", "B", "É", "é", "a b", "a-b", "a_b", "Z", "日本", "a'; drop table planexec_drop; --", "x" * 1_000, "％", "%", "_"]
+ODD = [
+    "a",
+    "B",
+    "É",
+    "é",
+    "a b",
+    "a-b",
+    "a_b",
+    "Z",
+    "日本",
+    "a'; drop table planexec_drop; --",
+    "x" * 1_000,
+    "\uff05",
+    "%",
+    "_",
+]
 
 
 def arrival(key: str, version: str = "v1", period: str = "2026-03") -> Arrival:

@@ -18,6 +18,7 @@ from dagster_planexec.journal.results import DoneStep, open_hold, save_done, sav
 from dagster_planexec.plan.model import Step
 from dagster_planexec.recovery.decide import decide
 from dagster_planexec.recovery.decision import Decision, Hold, Proceed, Replan, Retry, Situation, Stop
+from dagster_planexec.recovery.situations import encode_situation
 
 
 def finish(
@@ -50,6 +51,7 @@ def finish(
         "rule": rule,
         "code": tried.code,
         "reason": _reason(decision),
+        "situation": encode_situation(situation),
     }
     if isinstance(decision, Retry):
         said["after_s"] = decision.after_s

@@ -15,7 +15,7 @@ from dagster_planexec.contract.strategies import ALL_STRATEGIES, STRATEGIES
 from dagster_planexec.journal.attempts.budget import left_of, spent
 from dagster_planexec.recovery.choice import Choice, Chooser, Question
 from dagster_planexec.recovery.decide import weigh
-from dagster_planexec.recovery.decision import situation_from
+from dagster_planexec.recovery.situations import decode_situation
 from tests.support.bench import BenchMaker
 from tests.support.scripted import Scripted, ScriptedStore, decided, plan_of, step, with_tools
 
@@ -87,7 +87,7 @@ def test_every_step_ends_within_its_tries_and_its_attempts_retries(  # noqa: PLR
         assert sum(payload.get("strategy") == once for payload in used) <= 1
     for payload in used:
         if payload["code"] is not None:
-            again = weigh(situation_from(dict(payload["situation"])), choice=payload["strategy"])
+            again = weigh(decode_situation(dict(payload["situation"])), choice=payload["strategy"])
             assert (again.strategy, list(again.viable), dict(again.removed)) == (
                 payload["strategy"], payload["viable"], {one["strategy"]: one["rule"] for one in payload["removed"]},
             )  # fmt: skip

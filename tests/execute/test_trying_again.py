@@ -15,7 +15,8 @@ from dagster_planexec.journal.attempts.budget import left_of, spent
 from dagster_planexec.journal.attempts.waits import waiting
 from dagster_planexec.journal.run_report import close_steps
 from dagster_planexec.recovery.decide import weigh
-from dagster_planexec.recovery.decision import Proceed, Retry, RetryAfter, situation_from
+from dagster_planexec.recovery.decision import Proceed, Retry, RetryAfter
+from dagster_planexec.recovery.situations import decode_situation
 from tests.support.bench import BenchMaker, CopyArgs, TableTool
 from tests.support.scripted import (
     BUSY,
@@ -61,7 +62,7 @@ def test_a_decision_is_journalled_with_all_that_went_into_it(bench: BenchMaker) 
         "skip": "only_what_nothing_needs_is_skipped",
     }
     assert (event.payload["tool"], event.payload["claim"]) == ("make", None)
-    assert weigh(situation_from(dict(event.payload["situation"]))).decision == report.decision
+    assert weigh(decode_situation(dict(event.payload["situation"]))).decision == report.decision
 
 
 def test_all_runs_of_an_attempt_share_one_number_of_retries(bench: BenchMaker) -> None:

@@ -28,9 +28,9 @@ from dagster_planexec.recovery.decision import (
     Stage,
     Stop,
     UseFallback,
-    situation_from,
     word_of,
 )
+from dagster_planexec.recovery.situations import decode_situation, encode_situation
 from dagster_planexec.recovery.viable import CALLS, LONGEST_WAIT_S, SHORT_WAIT_S
 
 CALM = Situation(None, "postcondition", "read", idempotent=True, tries=1, max_tries=3, text="t")
@@ -358,7 +358,7 @@ def test_a_situation_read_back_from_the_journal_is_decided_alike(situation: Situ
     import json
 
     finite = replace(situation, retry_after_s=5.0 if situation.retry_after_s is not None else None)
-    read = situation_from(json.loads(dumps(finite.as_json())))
+    read = decode_situation(json.loads(dumps(encode_situation(finite))))
 
     assert weigh(read) == weigh(finite)
 

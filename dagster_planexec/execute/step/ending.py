@@ -36,6 +36,7 @@ from dagster_planexec.recovery.decision import (
     UseFallback,
     word_of,
 )
+from dagster_planexec.recovery.situations import encode_situation
 
 
 def finish(
@@ -89,6 +90,7 @@ def _said(step: Step, tried: Tried, situation: Situation, weighed: Weighed) -> d
         "rule": weighed.rule,
         "code": tried.code,
         "reason": _reason(decision),
+        "situation": {**encode_situation(situation), "text": bounded(situation.text)},
     }
     if isinstance(decision, Retry | RetryAfter):
         said["after_s"] = decision.after_s
@@ -99,7 +101,6 @@ def _said(step: Step, tried: Tried, situation: Situation, weighed: Weighed) -> d
             "tool": step.tool, "claim": claim_of(tried), "strategy": weighed.strategy, "viable": list(weighed.viable),
             # As pairs: under its own name, what is said of a strategy about credentials would be taken for one.
             "removed": [{"strategy": one, "rule": rule} for one, rule in weighed.removed.items()],
-            "situation": {**situation.as_json(), "text": bounded(situation.text)},
         }  # fmt: skip
     return said
 

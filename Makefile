@@ -50,6 +50,10 @@ test: $(STAMP) ## every test
 fast: $(STAMP) ## the tests that start no `dagster dev`
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m 'not slow'
 
+.PHONY: chaos
+chaos: $(STAMP) ## kill -9 at 50 points of a month, then run it again; some four minutes
+	$(BIN)/python -W ignore -m tests.chaos
+
 .PHONY: types
 types: $(STAMP) ## mypy, strict
 	$(BIN)/mypy

@@ -23,7 +23,10 @@ STATUS_TAG = "planexec/status"
 """On a task run that has ended: succeeded, held, stopped, rejected or error. Runs can be filtered by it."""
 CODE_TAG = "planexec/code"
 BACKFILL_TAG = "planexec/backfill"
-"""On a plan run: the backfill of its task run. Under Dagster's own tag it would be counted as a run of the backfill."""
+"""On a plan run, and on a task run that continues one after a wait: the backfill behind it.
+
+Under Dagster's own tag it would be counted as a run of the backfill.
+"""
 PARTITION_TAG = "dagster/partition"
 
 

@@ -85,7 +85,8 @@ class DagsterLauncher(Launcher):
             run = self._instance.get_run_by_id(run_id)
             if run is None:
                 return None if run_id == self._task_run_id else f"unknown, as run {run_id} was deleted"
-            if backfill := run.tags.get("dagster/backfill"):
+            # Under our own tag where it continues, after a wait, what a backfill has begun.
+            if backfill := run.tags.get("dagster/backfill") or run.tags.get(BACKFILL_TAG):
                 return backfill
             run_id = run.parent_run_id
         return None

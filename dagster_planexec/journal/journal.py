@@ -90,11 +90,8 @@ class Journal:
             # Saved again is as good as new: retention must not take it before an attempt has adopted it.
             again = sa.update(t.plans).where(t.plans.c.digest == digest).values(saved_at=_now())
             if db.execute(again).rowcount == 0:
-                db.execute(
-                    sa.insert(t.plans).values(
-                        digest=digest, semantic_digest=semantic_digest(plan), body=body, saved_at=_now()
-                    )
-                )
+                new = {"digest": digest, "semantic_digest": semantic_digest(plan), "body": body, "saved_at": _now()}
+                db.execute(sa.insert(t.plans).values(**new))
         return digest
 
     def load_plan(self, digest: str) -> Plan:
@@ -189,11 +186,8 @@ class Journal:
                     )
                 )
                 if newest is not None:
-                    db.execute(
-                        sa.update(t.holds)
-                        .where(t.holds.c.task == task, t.holds.c.period == period, t.holds.c.state == "open")
-                        .values(state="superseded")
-                    )
+                    waits = (t.holds.c.task == task, t.holds.c.period == period, t.holds.c.state == "open")
+                    db.execute(sa.update(t.holds).where(*waits).values(state="superseded"))
                     db.execute(sa.update(t.attempts).where(t.attempts.c.id == newest.id).values(status="superseded"))
                 _insert(db, attempt_id, None, [opening])
         except sa.exc.IntegrityError:

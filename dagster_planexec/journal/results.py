@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from dagster_planexec.contract.tool import AdmittedObject
 from dagster_planexec.contract.verdict import Verdict
+from dagster_planexec.journal.door.redact import redacted
 from dagster_planexec.journal.encoding import (
     decode_observation,
     decode_verdict,
@@ -209,6 +210,7 @@ def open_hold(
     facts: Mapping[str, Any],
 ) -> HoldRecord:
     """The one open hold of the month: the same question asked again is the same hold, another one supersedes it."""
+    facts = redacted(facts)
     with journal.engine.begin() as db:
         found = (
             db.execute(

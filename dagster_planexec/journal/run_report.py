@@ -15,6 +15,7 @@ from dagster_planexec.contract.codes import meaning
 from dagster_planexec.contract.outcome import StepState
 from dagster_planexec.contract.task import Task
 from dagster_planexec.contract.verdict import Verdict
+from dagster_planexec.journal.door.redact import redacted
 from dagster_planexec.journal.encoding import bounded, decode, decode_verdict, dumps, plain
 from dagster_planexec.journal.journal import Journal, NewEvent
 from dagster_planexec.journal.store import tables as t
@@ -279,7 +280,7 @@ def save_report(journal: Journal, task_run_id: str, report: RunReport) -> None:
     """Keep the document of a task run; running it again under the same id replaces it."""
     row = {
         "task": report.task.name, "period": report.period.text, "attempt": report.attempt,
-        "body": dumps(report.as_json() | {"ended_at": datetime.now(UTC).isoformat()}),
+        "body": dumps(redacted(report.as_json()) | {"ended_at": datetime.now(UTC).isoformat()}),
     }  # fmt: skip
     with journal.engine.begin() as db:
         db.execute(sa.delete(t.reports).where(t.reports.c.task_run_id == task_run_id))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from dagster_planexec.contract.strategies import Strategy
 from dagster_planexec.contract.tool import Effect
@@ -138,13 +138,3 @@ class Situation:
     """The same tool met the same code at the same claim in this attempt before, and something was done about it."""
     jitter: float = 0.0
     """From 0 to 1: which part of the pause is left out at random, by run, step and try."""
-
-    def as_json(self) -> dict[str, Any]:
-        """The situation as the journal keeps it: deciding on it again gives the same decision."""
-        return asdict(self)
-
-
-def situation_from(said: dict[str, Any]) -> Situation:
-    """The situation that the journal kept. Raises TypeError if it has facts that no rule of today knows."""
-    narrowed = said.get("narrowed")
-    return Situation(**{**said, "narrowed": None if narrowed is None else tuple(narrowed)})

@@ -325,3 +325,33 @@ def test_a_plan_of_any_size_is_shown_in_bounds(tmp_path: Path, monkeypatch: pyte
     assert max(map(len, shown)) < 300
     assert "--json has everything" in shown[-1]
     assert len(planexec("show", digest[:12], "--home", home).document["plan"]["steps"]) == 300
+
+
+def test_what_was_done_about_a_failure_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The menu and what was taken off it, who was asked and what they said, credentials read anew, and waits."""
+    monkeypatch.setenv("PLANEXEC_HOME", str(tmp_path))
+    journal = Journal()
+    attempt, _ = journal.open_attempt(task=TASK, version="1", period=PERIOD, inputs_digest="x", admission={})
+    shown = {"menu": [{"strategy": "retry", "does": "."}, {"strategy": "stop", "does": "."}]}
+    decided = {"decision": "retry", "rule": "retry_what_is_transient", "code": "TIMEOUT", "after_s": 0.5,
+               "viable": ["retry", "stop"],
+               "removed": [{"strategy": "skip", "rule": "only_what_nothing_needs_is_skipped"}]}  # fmt: skip
+    journal.append(attempt.id, "r", [
+        NewEvent("chosen", "s", {"shown": shown, "chooser": "openai", "answered": "pay", "used": False,
+                                 "overruled": "the answer is not on the menu"}),
+        NewEvent("chosen", "s", {"shown": shown, "chooser": "openai", "why_not": "no answer within 30 s"}),
+        NewEvent("decided", "s", decided),
+        NewEvent("credentials-refreshed", "s", {"ok": False, "message": "BAD_CONTRACT: not set"}),
+        NewEvent("waiting", "s", {"code": "THROTTLED", "until": "2026-03-07T11:12:00+00:00", "backfill": None}),
+    ])  # fmt: skip
+    journal.close()
+    text = shell("trace", attempt.id, "--home", tmp_path)
+
+    for line in (
+        "asked to choose among retry, stop: openai answered pay; the answer is not on the menu",
+        "asked to choose among retry, stop: no answer: no answer within 30 s; the rules decide by themselves",
+        "could be done: retry, stop; not skip: only_what_nothing_needs_is_skipped",
+        "credentials are read anew: that failed, BAD_CONTRACT: not set",
+        "waits until 2026-03-07 11:12:00 UTC",
+    ):
+        assert line in text

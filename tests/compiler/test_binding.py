@@ -1,16 +1,20 @@
 """Resources of a binding: their settings are read where a run works, each time anew."""
 
+from dataclasses import replace
+
 import dagster as dg
 import pytest
 
-from dagster_planexec.compiler.binding import PortResources
+from dagster_planexec.compiler.binding import PortResources, TaskBinding, work_of
 from dagster_planexec.errors import PlanexecError
+from dagster_planexec.recovery.choice import Chooser
 from dagster_planexec.resources.local.local_resources import (
     DuckDbCreditsResource,
     DuckDbWarehouseResource,
     RootsResource,
 )
 from dagster_planexec.resources.s3_object_store import S3ObjectStoreResource
+from tests.support.bench import TASK
 
 HOME = dg.EnvVar("PLANEXEC_HOME")
 
@@ -29,6 +33,26 @@ def resources(tmp_path, monkeypatch):
         credits=DuckDbCreditsResource(home=HOME, path="warehouse.duckdb"),
         roots=RootsResource(home=HOME, sql="sql", reports="reports", landing="landing"),
     )
+
+
+class _Nobody(Chooser):
+    """Never asked here."""
+
+    name = "nobody"
+
+    def choose(self, question):
+        raise AssertionError(question)
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_the_one_who_may_choose_comes_along_only_where_the_task_allows_it(resources, allowed):
+    """Off by default; a binding that names one makes no task ask."""
+    binding = TaskBinding(task=replace(TASK, tools=(), recovery_choice=allowed), tools=(), resources=resources,
+                          ref="tests.none:NONE", chooser=_Nobody)  # fmt: skip
+    work = work_of(binding)
+    work.journal.close()
+
+    assert isinstance(work.chooser, _Nobody) == allowed
 
 
 def test_the_environment_is_read_each_time(resources, tmp_path, monkeypatch):

@@ -24,6 +24,15 @@ def test_repeated_run_of_a_backfill_is_still_of_the_backfill(world, work, instan
     assert work.ports.credits.issued("vendor-invoice-credits", world.period.text) == {}
 
 
+def test_run_that_continues_a_month_of_a_backfill_after_a_wait_is_of_the_backfill(world, work, instance):
+    """The waits sensor starts it, and Dagster knows nothing of the backfill; the credits wait all the same."""
+    continued = task_run(instance, tags={"planexec/backfill": "bf1"})
+    run, steps = launched(instance, work, world.period, recorded_plan(work, world.period), parent=continued)
+
+    assert run.tags["planexec/backfill"] == "bf1"
+    assert (steps["issue_credit"].outcome, steps["issue_credit"].code) == ("held", "APPROVAL_REQUIRED")
+
+
 def test_run_whose_parent_was_deleted_may_have_been_of_a_backfill(world, work, instance):
     """Nobody can tell any more, so no credit is issued without a person."""
     first = task_run(instance, dg.DagsterRunStatus.FAILURE, tags=BACKFILL)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import dagster as dg
@@ -13,7 +13,7 @@ from assets.vendor_reconciliation.binding import VENDOR_RECONCILIATION
 from dagster_planexec.definitions.triggers.task_runs import TaskRuns
 from dagster_planexec.definitions.triggers.waits_sensor import look_at_waits, waits_sensor
 from dagster_planexec.journal.attempts.budget import spent
-from dagster_planexec.journal.attempts.waits import Wait, waiting
+from dagster_planexec.journal.attempts.waits import Wait, waiting, waits
 from dagster_planexec.journal.journal import Journal
 from tests.support.busy_s3 import busy_s3
 from tests.support.drops import SetClock
@@ -107,6 +107,23 @@ def test_the_sensor_asks_when_the_time_has_come_and_not_before(story):
     assert request.run_key == story.wait.run_key
     assert [r.run_key for r in story.again.run_requests] == [request.run_key]
     assert request.tags["planexec/waited_for"] == "THROTTLED"
+
+
+@pytest.mark.parametrize(("backfill", "tag"), [(None, None), ("bf1", "bf1")])
+def test_a_request_carries_the_backfill_on(tmp_path, monkeypatch, backfill, tag):
+    """Under our own tag: Dagster's would count it among the backfill's runs."""
+    monkeypatch.setenv("PLANEXEC_HOME", str(tmp_path))
+    at = datetime(2026, 3, 7, 9, 12, tzinfo=UTC)
+    journal = Journal()
+    attempt, _ = journal.open_attempt(task=TASK, version="1", period="2026-02", inputs_digest="x", admission={})
+    journal.append(attempt.id, "r", [waits("fetch_export", "THROTTLED", at, backfill=backfill)])
+    journal.close_run(attempt.id, "r", "waiting", "THROTTLED")
+    with dg.DagsterInstance.ephemeral() as instance:
+        (request,) = look_at_waits(journal, BINDING.task, at, TaskRuns(instance, BINDING.task)).requests
+    journal.close()
+
+    assert request.tags.get("planexec/backfill") == tag
+    assert "dagster/backfill" not in request.tags
 
 
 def test_a_month_that_is_being_run_is_left_alone(story):

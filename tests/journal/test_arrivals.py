@@ -1,4 +1,4 @@
-"""What the sensor remembers is the same in every database: keys by their bytes, sets by their digest, runs by their key."""
+"""What the sensor remembers is the same in every database: keys by their bytes, sets by their digest, runs by key."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ODD = [
     "日本",
     "a'; drop table planexec_drop; --",
     "x" * 1_000,
-    "％",
+    "\uff05",
     "%",
     "_",
 ]

@@ -160,6 +160,63 @@ def test_the_same_question_is_the_same_hold_and_another_one_supersedes_it(journa
     assert states == ["superseded", "open"]
 
 
+def test_eight_questions_at_once_leave_one_open_hold(place: None) -> None:
+    """Whoever asks last is asked about; no two are open at any time, for the database refuses a second one."""
+    first = Journal()
+    attempt, _ = _open(first)
+    barrier = threading.Barrier(8, timeout=60)
+
+    def run(n: int) -> str:
+        mine = Journal()
+        barrier.wait()
+        try:
+            return open_hold(mine, attempt_id=attempt.id, task="t", period="2026-03", step="pay", code="CAP_EXCEEDED",
+                             plan_digest="d", facts={"count": n}).id  # fmt: skip
+        finally:
+            mine.close()
+
+    with ThreadPoolExecutor(8) as pool:
+        asked = set(pool.map(run, range(8)))
+    states = sorted(found.state for found in (hold(first, name) for name in asked) if found)
+    with pytest.raises(sa.exc.IntegrityError), first.engine.begin() as db:
+        db.execute(sa.update(schema.holds).values(state="open"))
+    first.close()
+
+    assert states == ["open"] + ["superseded"] * 7
+
+
+def test_eight_writers_of_one_attempt_lose_nothing_and_keep_their_order(place: None) -> None:
+    """A reader that looks meanwhile never finds an event behind one that it has seen: numbers come in their order."""
+    first = Journal()
+    attempt, _ = _open(first)
+    barrier = threading.Barrier(9, timeout=60)
+    seen: list[int] = []
+
+    def write(n: int) -> None:
+        mine = Journal()
+        barrier.wait()
+        for m in range(20):
+            mine.append(attempt.id, f"r{n}", [NewEvent("x", str(m))])
+        mine.close()
+
+    def read() -> None:
+        barrier.wait()
+        while len(seen) < 161:
+            new = [e.seq for e in first.events(attempt.id) if e.seq not in seen]
+            assert not seen or not new or min(new) > max(seen)
+            seen.extend(new)
+
+    with ThreadPoolExecutor(9) as pool:
+        done = [pool.submit(read), *(pool.submit(write, n) for n in range(8))]
+        for one in done:
+            one.result(timeout=60)
+    events = first.events(attempt.id, kinds=["x"])
+    first.close()
+
+    assert len(events) == 160
+    assert all([e.step for e in events if e.run_id == f"r{n}"] == [str(m) for m in range(20)] for n in range(8))
+
+
 @pytest.mark.parametrize(("status", "state"), [("settled", "settled"), ("held", "open"), ("stopped", "open")])
 def test_hold_is_settled_with_its_attempt(journal: Journal, status: str, state: str) -> None:
     """Once its credits are issued nobody is asked any more: an open hold could be paid again by hand."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
@@ -61,7 +62,9 @@ def _places(home: Path) -> Iterator[Examined]:
     def journal() -> str:
         opened = Journal()
         opened.close()
-        return f"{opened.engine.dialect.name}, in {home}"
+        kind = opened.engine.dialect.name
+        named = os.environ.get("PLANEXEC_JOURNAL_DEFAULT")
+        return f"{kind}, " + ("where PLANEXEC_JOURNAL_DEFAULT says" if named else f"in {home}")
 
     yield tried("journal", journal)
 

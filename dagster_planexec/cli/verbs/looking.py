@@ -136,7 +136,7 @@ def show(folder: ProjectFolder, reference: str, partition: str | None, home: Pat
     planned = folder.tasks().get(reference)
     period = period_of(planned, partition, ended=False).text if planned and partition else None
     name = f"{reference} {period}" if period else reference
-    with remembered() as journal:
+    with remembered(planned.binding.journal if planned else "default") as journal:
         found = _find(journal, reference, period, is_task=planned is not None) if journal else None
         if journal is None or found is None:
             raise unknown(name, home, nearest(reference, folder.tasks()) if planned is None else None)

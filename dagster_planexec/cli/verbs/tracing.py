@@ -40,7 +40,7 @@ def trace(folder: ProjectFolder, reference: str, partition: str | None, home: Pa
     """
     planned = folder.task(reference) if partition is not None or reference in folder.tasks() else None
     period = period_of(planned, partition, ended=False).text if planned is not None and partition is not None else None
-    with remembered() as journal:
+    with remembered(planned.binding.journal if planned else "default") as journal:
         found = _find(journal, reference, period, is_task=planned is not None) if journal else None
     if found is None:
         near = nearest(reference, folder.tasks()) if planned is None else None
@@ -220,7 +220,7 @@ def _menu(p: Mapping[str, Any]) -> Iterator[Line]:
     """What else there was to do, and which rules took the rest away."""
     if p.get("removed"):
         kept = ", ".join(p["viable"])
-        gone = "; ".join(f"{strategy}: {rule}" for strategy, rule in p["removed"].items())
+        gone = "; ".join(f"{one['strategy']}: {one['rule']}" for one in p["removed"])
         yield 2, f"could be done: {kept}; not {gone}", "dim"
 
 

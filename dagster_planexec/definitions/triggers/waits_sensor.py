@@ -8,6 +8,7 @@ from datetime import datetime
 import dagster as dg
 
 from dagster_planexec.compiler.binding import TaskBinding
+from dagster_planexec.compiler.plan_run import BACKFILL_TAG
 from dagster_planexec.contract.task import Task
 from dagster_planexec.definitions.planned_task import task_run_name
 from dagster_planexec.definitions.triggers.task_runs import TaskRuns
@@ -78,4 +79,5 @@ def look_at_waits(journal: Journal, task: Task, now: datetime, runs: TaskRuns) -
 
 
 def _request(wait: Wait, partition_key: str) -> dg.RunRequest:
-    return dg.RunRequest(run_key=wait.run_key, partition_key=partition_key, tags={WAIT_TAG: wait.code})
+    tags = {WAIT_TAG: wait.code, **({BACKFILL_TAG: wait.backfill} if wait.backfill else {})}
+    return dg.RunRequest(run_key=wait.run_key, partition_key=partition_key, tags=tags)

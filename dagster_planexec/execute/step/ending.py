@@ -36,6 +36,7 @@ from dagster_planexec.recovery.decision import (
     UseFallback,
     word_of,
 )
+from dagster_planexec.recovery.situations import encode_situation
 
 
 def finish(
@@ -63,7 +64,7 @@ def finish(
     if isinstance(decision, RetryAfter):
         until = run.work.ports.clock.now() + timedelta(seconds=decision.after_s)
         report = replace(report, reason=bounded(f"{decision.reason}; it waits until {until:%Y-%m-%d %H:%M:%S} UTC"))
-        events.append(waits(step.id, tried.code, until))
+        events.append(waits(step.id, tried.code, until, backfill=run.backfill))
     if tried.done is not None:
         save_done(run.work.journal, run.attempt, tried.done)
         _remember_landing(run, tried.done, fresh=state == "done")
@@ -89,6 +90,7 @@ def _said(step: Step, tried: Tried, situation: Situation, weighed: Weighed) -> d
         "rule": weighed.rule,
         "code": tried.code,
         "reason": _reason(decision),
+        "situation": {**encode_situation(situation), "text": bounded(situation.text)},
     }
     if isinstance(decision, Retry | RetryAfter):
         said["after_s"] = decision.after_s
@@ -97,8 +99,8 @@ def _said(step: Step, tried: Tried, situation: Situation, weighed: Weighed) -> d
     if tried.code is not None:
         said |= {
             "tool": step.tool, "claim": claim_of(tried), "strategy": weighed.strategy, "viable": list(weighed.viable),
-            "removed": dict(weighed.removed),
-            "situation": {**situation.as_json(), "text": bounded(situation.text)},
+            # As pairs: under its own name, what is said of a strategy about credentials would be taken for one.
+            "removed": [{"strategy": one, "rule": rule} for one, rule in weighed.removed.items()],
         }  # fmt: skip
     return said
 

@@ -14,7 +14,7 @@ from dagster_planexec.execute.work import Run
 from dagster_planexec.journal.attempts.budget import left_of
 from dagster_planexec.journal.journal import Event
 from dagster_planexec.plan.graph import critical, descendants, edges
-from dagster_planexec.plan.model import Step
+from dagster_planexec.plan.model import Step, walk
 from dagster_planexec.recovery.decision import Situation
 
 
@@ -56,11 +56,25 @@ def fallback_of(run: Run, step: Step) -> Tool | None:
 
 
 def is_needed(run: Run, step: Step) -> bool:
-    """Whether a deliverable needs the step, or any other step does, or it cannot be undone."""
+    """Whether anything needs the step: a deliverable, another step, an expectation, or the plan that comes next.
+
+    A task that names no deliverable may mean any of its steps.
+    """
     made = {tool for deliverable in run.work.task.deliverables for tool in deliverable.tools}
+    if not made or step.checkpoint or any(one.about == f"step:{step.id}" for one in run.plan.expects):
+        return True
     needs = edges(run.plan)
     on_the_way = critical(needs, [other.id for other in run.plan.steps if other.tool in made])
-    return step.id in on_the_way or bool(descendants(needs, step.id))
+    return step.id in on_the_way or bool(descendants(needs, step.id)) or _is_named_elsewhere(run, step)
+
+
+def _is_named_elsewhere(run: Run, step: Step) -> bool:
+    """Whether another step names what this one writes, by its name and not by a reference."""
+    writes = run.work.tools[step.tool].contract.writes
+    written = step.args.get(writes) if writes is not None else None
+    return isinstance(written, str) and any(
+        value == written for other in run.plan.steps if other.id != step.id for _, value in walk(other.args)
+    )
 
 
 def claim_of(tried: Tried) -> str | None:

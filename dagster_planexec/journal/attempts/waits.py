@@ -20,6 +20,8 @@ class Wait:
     step: str
     code: str
     until: datetime
+    backfill: str | None = None
+    """The backfill that the run was part of: what it may not do without a person, its continuation may not either."""
 
     @property
     def run_key(self) -> str:
@@ -27,9 +29,10 @@ class Wait:
         return f"wait:{self.attempt}:{self.until:%Y%m%dT%H%M%S}"
 
 
-def waits(step: str, code: str | None, until: datetime) -> NewEvent:
+def waits(step: str, code: str | None, until: datetime, *, backfill: str | None = None) -> NewEvent:
     """The event that a step waits."""
-    return NewEvent(WAITING, step, {"code": code or "UNAVAILABLE", "until": until.isoformat()})
+    said = {"code": code or "UNAVAILABLE", "until": until.isoformat(), "backfill": backfill}
+    return NewEvent(WAITING, step, said)
 
 
 def waiting(journal: Journal, task: str) -> tuple[Wait, ...]:
@@ -41,7 +44,7 @@ def waiting(journal: Journal, task: str) -> tuple[Wait, ...]:
         last = journal.events(attempt.id, kinds=[WAITING])[-1:]
         found += [
             Wait(attempt.id, attempt.period, e.step or "", str(e.payload["code"]),
-                 datetime.fromisoformat(e.payload["until"]))
+                 datetime.fromisoformat(e.payload["until"]), e.payload.get("backfill"))
             for e in last
         ]  # fmt: skip
     return tuple(found)

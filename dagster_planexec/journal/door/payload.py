@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dagster_planexec.journal.door.redact import redacted
+from dagster_planexec.journal.door.redact import is_suspicious, redacted
 from dagster_planexec.journal.encoding import dumps
 
 LARGEST_PAYLOAD = 200_000
@@ -60,8 +60,11 @@ def payload_text(payload: Mapping[str, Any]) -> str:
     What is too large is cut where it is long, and keeps its structure; `left_out` then names the places and counts
     them, so that nobody takes the rest for all there was.
     """
-    clean = redacted(payload)
-    text = dumps(clean)
+    clean: Mapping[str, Any] = payload
+    text = dumps(payload)
+    if is_suspicious(text):  # looked at as one text, as nearly every payload is clean and going through it takes long
+        clean = redacted(payload)
+        text = dumps(clean)
     if len(text) <= LARGEST_PAYLOAD:
         return text
     for entries, characters in _ROOMS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ TAKEN_OUT = "(redacted)"
 SHORTEST_SECRET = 7
 """Characters: a shorter value of the environment may be a word like any other."""
 
-_SECRET_NAME = re.compile(r"(?i)passw|secret|token|api_?key|access_?key|authori[sz]ation|credential|private_?key")
+_SECRET_NAME = re.compile(r"(?ai)passw|secret|token|api_?key|access_?key|authori[sz]ation|credential|private_?key")
 _IN_URL = re.compile(r"(?<=://)[^/\s:@]*:[^/\s@]+(?=@)")
 _PASSWORD_IN_URL = re.compile(r"://[^/\s:@]*:([^/\s@]+)@")
 _KEY_SHAPED = re.compile(
@@ -22,10 +23,35 @@ _KEY_SHAPED = re.compile(
     r"|\bxox[abeprs]-[A-Za-z0-9-]{10,}"  # Slack
     r"|\bAIza[A-Za-z0-9_-]{30,}"  # Google
     r"|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+"  # a signed token
-    r"|(?i:\bbearer\s+)[A-Za-z0-9._~+/=-]{12,}"
+    r"|(?ai:\bbearer\s+)[A-Za-z0-9._~+/=-]{12,}"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
     re.DOTALL,
 )
+
+# Whatever the patterns above find in a text, these find in the text's JSON: there, words have no boundaries to rely on.
+# Plain words come first, as looking for them takes no time; a pattern is tried where its word is.
+_WORDS = ("passw", "secret", "token", "api_key", "apikey", "access_key", "accesskey", "authoriz", "authoris",
+          "credential", "private_key", "privatekey", "bearer", "private key-----")  # fmt: skip
+_BEGINNINGS = {
+    "://": re.compile(r"://[^/\s:@]*:[^/\s@]+@"),
+    "k-": re.compile(r"[spr]k-[A-Za-z0-9_-]{16}"),
+    "IA": re.compile(r"A[KS]IA[A-Z0-9]{16}"),
+    "gh": re.compile(r"gh[opsur]_[A-Za-z0-9]{20}"),
+    "github_pat_": re.compile(r"github_pat_[A-Za-z0-9_]{20}"),
+    "xox": re.compile(r"xox[abeprs]-"),
+    "AIza": re.compile(r"AIza[A-Za-z0-9_-]{30}"),
+    "eyJ": re.compile(r"eyJ[A-Za-z0-9_-]{8,}\."),
+}
+
+
+def is_suspicious(text: str) -> bool:
+    """Whether the JSON text of a value may hold anything that `redacted` takes out of it; False is certain."""
+    lower = text.lower()
+    if any(word in lower for word in _WORDS):
+        return True
+    if any(word in text and pattern.search(text) for word, pattern in _BEGINNINGS.items()):
+        return True
+    return any(secret in text or json.dumps(secret)[1:-1] in text for secret in _secrets())
 
 
 def redacted(value: Any) -> Any:  # noqa: ANN401 - JSON

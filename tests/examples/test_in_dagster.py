@@ -142,8 +142,4 @@ def test_a_model_is_shown_what_is_watched_and_no_drop(tmp_path: Path, name: str,
     for watch in data.planned.binding.task.watches:
         assert f'{{"watched": "{watch.name}"' in text
         assert f'{{"about": "{watch.name}", "seen": {{' in text
-<<<<<<< HEAD
-    assert not any(word in text for word in ('"drop"', "credit_cap", "least_matched_share", '"why_not"'))
-=======
     assert not any(word in text for word in ('"drop"', "credit_cap", "least_matched_share", '"not observed"'))
->>>>>>> main

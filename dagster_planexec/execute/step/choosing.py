@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from dagster_planexec.execute.observer import DeadlinePassedError, within
@@ -70,5 +71,7 @@ def _ask(run: Run, chooser: Chooser, question: Question, seconds: float) -> tupl
     ms = int((time.monotonic() - began) * 1000)
     if not isinstance(answer, Choice) or not isinstance(answer.strategy, str):
         return None, {"why_not": "it gave no answer", "usage": blank, "ms": ms}
-    usage = encode(dict(answer.usage)) if answer.usage else blank
+    usage = encode(dict(answer.usage)) if isinstance(answer.usage, Mapping) else blank
+    if answer.why_not:
+        return None, {"why_not": one_line(str(answer.why_not), MOST_TEXT), "usage": usage, "ms": ms}
     return answer.strategy, {"answered": one_line(answer.strategy, 60), "usage": usage, "ms": ms}

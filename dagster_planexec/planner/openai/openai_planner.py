@@ -20,6 +20,7 @@ MOST_CALLS = 3
 """Requests for one proposal; a service that is busy or down is asked again after a short pause."""
 LONGEST_PAUSE_S = 20.0
 """A service that asks for a longer pause is not waited for: the run ends and says so."""
+_SPARE_S = 60.0
 
 
 class OpenAIPlanner(Planner):
@@ -47,6 +48,7 @@ class OpenAIPlanner(Planner):
         max_output_tokens: int = 16_000, price_in: str | None = None, price_out: str | None = None,
     ) -> None:  # fmt: skip
         self._endpoint = Endpoint(model, base_url, timeout_s, max_output_tokens)
+        self.deadline_s = MOST_CALLS * (timeout_s + LONGEST_PAUSE_S) + _SPARE_S
         self._prices = Prices.of(price_in, price_out)
         self._key = api_key.strip()
 

@@ -22,7 +22,6 @@ from dagster_planexec.planner.planner import Planner, Proposal, Usage
 from dagster_planexec.planner.recorded_planner import RecordedPlanner
 from dagster_planexec.planner.request import PlanRequest
 from dagster_planexec.settle import settle
-from dagster_planexec.settling import proposing
 from dagster_planexec.settling.parts import Settling
 from tests.support.bench import CopyArgs, RealClock, TableTool
 from tests.support.settled import PERIOD, TASK, Place, ScriptedPlanner, StepLauncher, copy, make, pay, plan_of

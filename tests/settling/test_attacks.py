@@ -76,7 +76,8 @@ BAD = plan_of(make("a", 3), make("b", 2, after=["a"]))
         ),
         pytest.param(
             proposal(GOOD.model_copy(update={"steps": (Step.model_construct(id="a", tool="make", args=float("nan"),
-                     depends_on=(), claims=(), rationale="", checkpoint=False),)})), "not a plan", id="unvalidated step",
+                     depends_on=(), claims=(), rationale="", checkpoint=False),)})),
+            "not a plan", id="unvalidated step",
         ),
         pytest.param(
             proposal(plan_of(*[make(f"s{n}", 3, rationale="r" * 2_000) for n in range(600)])), "bytes", id="1 MB",
@@ -388,3 +389,39 @@ def test_a_journal_that_cannot_be_written_any_more_is_a_report_and_the_next_run_
     assert place.calls.count("a") <= 2
     assert place.settle(planner).status == "succeeded"
     assert len(planner.asked) <= 4
+
+
+def test_checkpoints_without_an_end_come_to_one(place: Place) -> None:
+    """Each plan looks once more; when no more may follow, one that does not finish is refused."""
+
+    def looks(_: PlanRequest, n: int) -> Plan:
+        return plan_of(*[make(f"a{i}", 3, **({"checkpoint": True} if i == n - 1 else {})) for i in range(n)])
+
+    planner = ScriptedPlanner(looks)
+    report = place.settle(planner, checkpoints=True)
+
+    assert (report.status, report.code) == ("stopped", "PLAN_REJECTED")
+    assert "checkpoint-misplaced" in {finding["code"] for finding in report.findings}
+    assert len(planner.asked) <= 2 + TASK.limits.max_replans
+    for _ in range(3):
+        assert place.settle(planner).status == "stopped"
+    assert len(planner.asked) <= 4 + 2 * TASK.limits.max_replans
+
+
+@pytest.mark.parametrize("said", [OSError("gone"), ValueError("x" * 100_000)], ids=["OSError", "long"])
+def test_a_planner_that_breaks_at_a_replan_leaves_the_cause(place: Place, said: Exception) -> None:
+    """The run that stopped is shown, and why nothing followed."""
+    report = place.settle(Raw(proposal(BAD), said, calls_model=False))
+
+    assert (report.status, report.code, report.cause) == ("stopped", "INTERNAL", "ROWCOUNT_MISMATCH")
+    assert len(report.text) < 2_000
+    assert [step.id for step in report.steps if step.outcome == "failed"] == ["b"]
+
+
+def test_a_repair_that_breaks_leaves_the_findings(place: Place) -> None:
+    """Of the plan that was refused."""
+    refused = plan_of(make("a", 3, after=["nobody"]))
+    report = place.settle(Raw(proposal(refused), RuntimeError("boom"), calls_model=False))
+
+    assert (report.status, report.code) == ("rejected", "PLAN_REJECTED")
+    assert report.findings

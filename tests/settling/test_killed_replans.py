@@ -35,9 +35,19 @@ def answer(request: PlanRequest, _: int) -> Plan:
 
 def settled_until(place: Place, kind: str, nth: int) -> int:
     """How a process of its own ended, that is killed right after its nth event of the kind was written."""
+    return ended(begun(place, kind, nth))
+
+
+def ended(child: int) -> int:
+    """The exit code of a process, or minus the number of its signal."""
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def begun(place: Place, kind: str, nth: int) -> int:
+    """A process of its own that settles the month."""
     child = os.fork()
     if child:
-        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        return child
     met: list[str] = []
 
     def tell(told: str, _: str | None) -> None:
@@ -46,11 +56,12 @@ def settled_until(place: Place, kind: str, nth: int) -> int:
             os.kill(os.getpid(), signal.SIGKILL)
 
     try:
-        settled._runs = itertools.count(1_000)  # ids of runs are never used twice
+        settled._runs = itertools.count(1_000 * os.getpid())  # ids of runs are never used twice
         work = replace(place.work, journal=Journal(listeners=[tell]))
-        settle(Settling(work, ScriptedPlanner(answer), StepLauncher(work)), PERIOD)
+        report = settle(Settling(work, ScriptedPlanner(answer), StepLauncher(work)), PERIOD)
+        os._exit({"succeeded": 0, "stopped": 4, "rejected": 5}.get(report.status, 1))
     finally:
-        os._exit(0)
+        os._exit(99)
 
 
 @pytest.mark.parametrize(("kind", "nth"), POINTS)
@@ -68,3 +79,15 @@ def test_a_killed_replan_goes_on(place: Place, kind: str, nth: int) -> None:
     assert done.count("a") == 1
     assert (attempt.revision, attempt.status) == (2, "settled")
     assert len(place.kinds("replanned")) <= 2
+
+
+def test_processes_that_settle_a_month_at_once_all_end(place: Place) -> None:
+    """While each of them re-plans; then one more settles it, and makes nothing again."""
+    children = [begun(place, "none", 1) for _ in range(4)]
+    codes = [ended(child) for child in children]
+    report = place.settle(ScriptedPlanner(answer))
+
+    assert 99 not in codes
+    assert set(codes) <= {0, 4, 5}
+    assert report.status == "succeeded"
+    assert {step.outcome for step in report.steps} == {"reused"}

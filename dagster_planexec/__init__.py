@@ -38,12 +38,15 @@ if TYPE_CHECKING:
     from dagster_planexec.errors import PlanexecError
     from dagster_planexec.plan.foreign.plans import ForeignPlan, import_plan, read_plans
     from dagster_planexec.plan.model import Plan
+    from dagster_planexec.planner.openai.openai_chooser import OpenAIChooser
     from dagster_planexec.planner.openai.openai_planner import OpenAIPlanner
     from dagster_planexec.planner.pinned_planner import PinnedPlanner
     from dagster_planexec.planner.planner import Planner, Proposal
     from dagster_planexec.planner.recorded_planner import RecordedPlanner
     from dagster_planexec.planner.recording_planner import RecordingPlanner
     from dagster_planexec.planner.request import PlanRequest
+    from dagster_planexec.recovery.choice import Choice, Chooser, Question
+    from dagster_planexec.resources.model.openai_chooser import OpenAIChooserResource
     from dagster_planexec.resources.model.openai_planner import OpenAIPlannerResource
     from dagster_planexec.tools import BUILTIN_TOOLS
 
@@ -76,11 +79,14 @@ _WHERE = {
     "errors": ("PlanexecError",),
     "plan.foreign.plans": ("ForeignPlan", "import_plan", "read_plans"),
     "plan.model": ("Plan",),
+    "planner.openai.openai_chooser": ("OpenAIChooser",),
     "planner.openai.openai_planner": ("OpenAIPlanner",),
     "planner.pinned_planner": ("PinnedPlanner",),
     "planner.planner": ("PlanRequest", "Planner", "Proposal"),
     "planner.recorded_planner": ("RecordedPlanner",),
     "planner.recording_planner": ("RecordingPlanner",),
+    "recovery.choice": ("Choice", "Chooser", "Question"),
+    "resources.model.openai_chooser": ("OpenAIChooserResource",),
     "resources.model.openai_planner": ("OpenAIPlannerResource",),
     "tools": ("BUILTIN_TOOLS",),
 }
@@ -88,6 +94,8 @@ _MODULE_OF = {name: f"{__name__}.{module}" for module, names in _WHERE.items() f
 
 __all__ = [
     "BUILTIN_TOOLS",
+    "Choice",
+    "Chooser",
     "CreditRule",
     "Deliverable",
     "Done",
@@ -98,6 +106,8 @@ __all__ = [
     "Held",
     "Limits",
     "NamedInput",
+    "OpenAIChooser",
+    "OpenAIChooserResource",
     "OpenAIPlanner",
     "OpenAIPlannerResource",
     "PinnedPlanner",
@@ -108,6 +118,7 @@ __all__ = [
     "Planner",
     "PortResources",
     "Proposal",
+    "Question",
     "RecordedPlanner",
     "RecordingPlanner",
     "ResultShape",

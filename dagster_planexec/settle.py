@@ -20,6 +20,7 @@ from dagster_planexec.settling.revising import (
     Wanted,
     facts_for,
     journal_replan,
+    taken_over,
     wanted_in,
     why_not,
 )
@@ -54,8 +55,16 @@ def prepare(settling: Settling, period: Period, *, replan: bool = False) -> Prep
 def settle(settling: Settling, period: Period, *, replan: bool = False) -> RunReport:
     """Do the task for one period, as far as the world lets it, and report.
 
-    Every end is a report; nothing that the world can do raises. Arguments as of `prepare`.
+    Every end is a report; nothing that the world, the planner or the journal can do raises. Arguments as of `prepare`.
     """
+    try:
+        return _settled(settling, period, replan=replan)
+    except PlanexecError as error:  # the journal could not be read or written; what is in it stays, a later run goes on
+        blank = RunReport.blank(settling.work.task, period, task_run_id=settling.task_run_id)
+        return blank.ended("error", error.code, error.message, error.hint)
+
+
+def _settled(settling: Settling, period: Period, *, replan: bool) -> RunReport:
     work = settling.work
     prepared = prepare(settling, period, replan=replan)
     report = prepared.report
@@ -91,6 +100,9 @@ def _run(settling: Settling, prepared: Prepared, period: Period) -> tuple[RunRep
     journal = settling.work.journal
     attempt, checked = prepared.attempt, prepared.checked
     assert attempt is not None and checked is not None  # noqa: S101, PT018 - it may run
+    if taken_over(settling.work, attempt):
+        journal.close_run(attempt.id, None, "stopped", "LEASE_LOST")
+        return prepared.report.ended("stopped", "LEASE_LOST", _OTHERS), None
     journal.append(attempt.id, None, [NewEvent("admitted", None, {"plan": checked.digest})])
     try:
         run_id = settling.launcher.launch(attempt=attempt, plan_digest=checked.digest, period=period)
@@ -118,6 +130,8 @@ def _revise(settling: Settling, period: Period, before: Prepared, stopped: RunRe
     """Another plan for what is left, or the end: no planner that could, the cap, no progress, nothing new."""
     work, attempt, checked = settling.work, before.attempt, before.checked
     assert attempt is not None and checked is not None  # noqa: S101, PT018 - of a run that has been
+    if taken_over(work, attempt):
+        return Prepared(stopped.caused_by(wanted.code).ended("stopped", "LEASE_LOST", _OTHERS), attempt)
     if not settling.planner.revises:
         code = wanted.code or "REPLAN_EXHAUSTED"
         return Prepared(stopped.ended("stopped", code, f"{wanted.reason}{_NOBODY}"), attempt)
@@ -145,6 +159,7 @@ def _revise(settling: Settling, period: Period, before: Prepared, stopped: RunRe
     return Prepared(shown.ended("stopped", said.code or "PLAN_REJECTED", said.text, said.hint or ""), attempt)
 
 
+_OTHERS = "a later run opened the month anew: this one asks for no more plans and starts none"
 _NOBODY = "; the planner writes no second plan"
 
 

@@ -127,7 +127,10 @@ class TaskBinding:
     listeners: Callable[[], Sequence[Listener]] = _no_listeners
     """Who is told of journalled events. Asked once by the task run and once by the plan run."""
     chooser: Callable[[], Chooser] | None = None
-    """Who picks where the rules leave more than one thing to do; used only if the task says `recovery_choice`."""
+    """Who picks where the rules leave more than one thing to do; used only if the task says `recovery_choice`.
+
+    It is made where steps are run and nowhere else: whatever key it needs is needed there alone.
+    """
     wrap: Callable[[Ports], Ports] = _as_they_are
     """Put around the ports of every run."""
 
@@ -168,15 +171,21 @@ class TaskBinding:
         return str(file.parents[above])
 
 
-def work_of(binding: TaskBinding, *, journal: str | None = None) -> Work:
+def work_of(binding: TaskBinding, *, journal: str | None = None, runs_steps: bool = False) -> Work:
     """Everything a run needs, made from the environment of this process.
+
+    Args:
+        binding: The task and its resources.
+        journal: The journal's name, if not the binding's.
+        runs_steps: Whether steps are run with it, and so also whoever may pick from a menu is made.
 
     Raises:
         PlanexecError: HOME_UNWRITABLE if nothing says where the journal is; what a resource says of its own settings.
     """
     remembered = Journal(journal or binding.journal, listeners=binding.listeners())
     ports = binding.wrap(binding.resources.ports())
-    chooser = binding.chooser() if binding.chooser is not None and binding.task.recovery_choice else None
+    may_pick = runs_steps and binding.task.recovery_choice
+    chooser = binding.chooser() if may_pick and binding.chooser is not None else None
     return Work(binding.task, binding.registry, ports, remembered, {**BINDERS, **binding.checks}, chooser)
 
 

@@ -104,7 +104,7 @@ def plan_run_resource(binding: TaskBinding, digest: str, journal: str) -> dg.Res
 
     @contextmanager
     def open_plan_run(_: dg.InitResourceContext) -> Iterator[PlanRun]:
-        work = work_of(binding, journal=journal)
+        work = work_of(binding, journal=journal, runs_steps=True)
         try:
             yield PlanRun(work, work.journal.load_plan(digest), digest)
         finally:

@@ -253,7 +253,9 @@ class Journal:
         """Note how a run of the attempt ended; a later run may continue it. What it held is settled with it."""
         ended = NewEvent("run-ended", None, {"status": status, "code": code})
         with self._engine.begin() as db:
-            db.execute(sa.update(t.attempts).where(t.attempts.c.id == attempt_id).values(status=status, code=code))
+            # One that was superseded meanwhile stays so: how its last run ended is no news of the month.
+            own = (t.attempts.c.id == attempt_id, t.attempts.c.status != "superseded")
+            db.execute(sa.update(t.attempts).where(*own).values(status=status, code=code))
             if status == "settled":
                 waits = (t.holds.c.attempt == attempt_id, t.holds.c.state == "open")
                 db.execute(sa.update(t.holds).where(*waits).values(state="settled"))

@@ -60,6 +60,8 @@ class Planner(ABC):
     name: str
     calls_model: bool = False
     """Whether proposing costs model calls, which the attempt's budget counts."""
+    deadline_s: float = 3_600.0
+    """Seconds after which a proposal is given up as a TIMEOUT; a planner's own deadlines come first."""
     revises: bool = False
     """Whether it can answer a request that has `revising` or `repair`; one that cannot is not asked."""
 

@@ -100,5 +100,8 @@ def _expect_same_contract(recording: dict[str, Any], request: PlanRequest, name:
 
 def recipe_of(planner: str, path: Path) -> str:
     """What identifies a planner that answers from a file: its name, the file's, and the file's content."""
-    content = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "missing"
+    try:
+        content = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "missing"
+    except OSError:
+        content = "unreadable"  # why, is said where it is asked for a plan
     return f"{planner}:{path.name}:{content}"

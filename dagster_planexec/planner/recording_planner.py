@@ -34,6 +34,7 @@ class RecordingPlanner(Planner):
     def __init__(self, inner: Planner, path: Path) -> None:
         self.name = inner.name
         self.calls_model, self.revises = inner.calls_model, inner.revises
+        self.deadline_s = inner.deadline_s
         self._inner, self._path = inner, path
 
     @property

@@ -51,6 +51,8 @@ class Choice:
     """One of the menu; anything else counts as no answer."""
     usage: Mapping[str, Any] | None = None
     """`{model, calls, tokens_in, tokens_out, cost}` if a model was called."""
+    why_not: str = ""
+    """Why there is no answer, if there is none; what asking has cost is told all the same."""
 
 
 class Chooser(ABC):

@@ -24,6 +24,8 @@ from dagster_planexec.plan.model import Plan, parse_plan
 from dagster_planexec.settling.parts import CheckedPlan
 from dagster_planexec.world.period import Period
 
+_TOO_LARGE = "too-many-steps"
+
 
 def check_plan(
     work: Work, plan: Plan, attempt: Attempt, period: Period, *, earlier: Sequence[Plan] = (), replans_left: int = 0
@@ -46,7 +48,10 @@ def check_plan(
     admission = decode_admission(attempt.admission)
     run = Run(work, attempt.id, plan, full_digest(plan), period, admission, "live-check")
     # A step that breaks a rule asks nothing of the world: its arguments may name what the task does not open to it.
-    refused = frozenset(f.step for f in findings if f.severity == "error" and f.step is not None)
+    errors = [f for f in findings if f.severity == "error"]
+    refused = frozenset(f.step for f in errors if f.step is not None)
+    if any(f.code == _TOO_LARGE for f in errors):  # nor does a plan of thousands of steps: it is refused as it is
+        refused = frozenset(step.id for step in plan.steps)
     live = live_check(run, leave_out=refused).verdicts
     edits, compared_with = _compared(work, plan, period)
     revises = diff(earlier[-1], plan) if earlier else None

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
-from typing import Any
+from dataclasses import replace
 
 from dagster_planexec.checks.static.edits import mechanical_edits
 from dagster_planexec.checks.static.static_check import is_rejected
 from dagster_planexec.contract.codes import meaning
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.snapshot import snapshot
-from dagster_planexec.journal.attempts.budget import left, spent
-from dagster_planexec.journal.encoding import bounded
 from dagster_planexec.journal.journal import Attempt, NewEvent
 from dagster_planexec.journal.patterns import patterns_for
 from dagster_planexec.journal.run_report import RunReport, RunStatus
@@ -24,6 +21,7 @@ from dagster_planexec.planner.planner import Proposal
 from dagster_planexec.planner.request import PlanRequest, Repair, Revising
 from dagster_planexec.planner.seen import seen_of
 from dagster_planexec.settling.admitting import take_in_what_is_new
+from dagster_planexec.settling.asking import ask
 from dagster_planexec.settling.checking import all_findings, check_plan, first_text, journal_check
 from dagster_planexec.settling.parts import CheckedPlan, Prepared, Settling
 from dagster_planexec.world.period import Period
@@ -109,39 +107,6 @@ def checked_proposal(
     if checked.rejected_with is not None:
         report = report.ended("rejected", checked.rejected_with, first_text(checked, work.ports.clock.now()))
     return Prepared(report, attempt, checked)
-
-
-def ask(settling: Settling, attempt: Attempt, request: PlanRequest) -> Proposal:
-    """What the planner answers. It is journalled with what it cost, whether it is a plan or not."""
-    proposal = _used_up(settling, attempt) or settling.planner.propose(request)
-    said: dict[str, Any] = {
-        "planner": proposal.planner, "author": proposal.author, "model_called": proposal.model_called,
-        "code": proposal.code, "message": bounded(proposal.message), "for": _purpose(request),
-        "usage": asdict(proposal.usage) if proposal.usage else None,
-    }  # fmt: skip
-    settling.work.journal.append(attempt.id, None, [NewEvent("proposed", None, said)])
-    return proposal
-
-
-def _used_up(settling: Settling, attempt: Attempt) -> Proposal | None:
-    """What is answered where the attempt may call no model any more: the budget outlives runs and retries."""
-    planner, limits = settling.planner, settling.work.task.limits
-    if not planner.calls_model:
-        return None
-    used = spent(settling.work.journal, attempt.id)
-    if left(limits, used).model_may_be_called:
-        return None
-    text = (
-        f"{used.model_calls} of {limits.max_model_calls} model calls and {used.tokens} of {limits.max_tokens} tokens "
-        "of this attempt are spent"
-    )
-    return Proposal(None, planner.name, planner.name, model_called=False, code="BUDGET_EXHAUSTED", message=text)
-
-
-def _purpose(request: PlanRequest) -> str:
-    if request.repair is not None:
-        return "a repair"
-    return f"revision {request.revising.revision}" if request.revising is not None else "a plan"
 
 
 def _check(

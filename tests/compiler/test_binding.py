@@ -44,15 +44,15 @@ class _Nobody(Chooser):
         raise AssertionError(question)
 
 
-@pytest.mark.parametrize("allowed", [True, False])
-def test_the_one_who_may_choose_comes_along_only_where_the_task_allows_it(resources, allowed):
-    """Off by default; a binding that names one makes no task ask."""
+@pytest.mark.parametrize(("allowed", "runs_steps"), [(True, True), (False, True), (True, False)])
+def test_the_one_who_may_choose_comes_along_only_where_steps_run_and_the_task_allows_it(resources, allowed, runs_steps):
+    """Off by default; a binding that names one makes no task ask, and who only looks needs no key of it."""
     binding = TaskBinding(task=replace(TASK, tools=(), recovery_choice=allowed), tools=(), resources=resources,
                           ref="tests.none:NONE", chooser=_Nobody)  # fmt: skip
-    work = work_of(binding)
+    work = work_of(binding, runs_steps=runs_steps)
     work.journal.close()
 
-    assert isinstance(work.chooser, _Nobody) == allowed
+    assert isinstance(work.chooser, _Nobody) == (allowed and runs_steps)
 
 
 def test_the_environment_is_read_each_time(resources, tmp_path, monkeypatch):

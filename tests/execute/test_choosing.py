@@ -36,7 +36,7 @@ class Says(Chooser):
         """The answer, or the exception."""
         self.asked.append(question)
         time.sleep(self._wait_s)
-        if isinstance(self._answer, Exception):
+        if isinstance(self._answer, BaseException):
             raise self._answer
         return self._answer if not isinstance(self._answer, str) else Choice(self._answer, USAGE)
 
@@ -181,3 +181,40 @@ def test_text_from_outside_is_shown_bounded_on_one_line(bench):
 
     assert len(text) <= MOST_TEXT + 40
     assert text.isprintable()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Choice("use-fallback", "much"),  # type: ignore[arg-type]
+        Choice("use-fallback", {"calls": object(), "tokens_in": float("nan")}),
+        Choice("use-fallback", {"calls": -5, "tokens_in": -(10**9), "tokens_out": 10**400}),
+        Choice("use-fallback", {"calls": 1, "x": "y" * 1_000_000}),
+        Choice("use-fallback", {1: 2, "calls": 1}),  # type: ignore[dict-item]
+        SystemExit(3),
+        Choice("\ud800", None),
+        Choice("use-fallback", None, why_not=7),  # type: ignore[arg-type]
+    ],
+    ids=["a text", "objects", "numbers below nought", "a megabyte", "a number for a name", "exits", "half", "odd why"],
+)
+def test_a_chooser_that_breaks_its_promise_ends_no_run(bench, answer):
+    """Whatever it says it cost, one call is counted, and a step ends as a step."""
+    chooser = Says(answer)
+    b = choosing_bench(bench, chooser)
+    report = go(b)
+    used = spent(b.work.journal, b.attempt)
+
+    assert report.state in {"done", None}
+    assert used.model_calls == 1
+    assert used.tokens >= 0
+    assert decided(b)[0].payload["strategy"] in {"retry", "use-fallback"}
+
+
+def test_the_name_of_a_chooser_is_text(bench):
+    """Also where it has none."""
+    chooser = Says("use-fallback")
+    chooser.name = object()  # type: ignore[assignment]
+    b = choosing_bench(bench, chooser)
+    go(b)
+
+    assert isinstance(chosen(b)["chooser"], str)

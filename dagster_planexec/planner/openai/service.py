@@ -12,15 +12,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+from dagster_planexec.errors import PlanexecError
 from dagster_planexec.journal.door.redact import TAKEN_OUT
+from dagster_planexec.journal.told.line import one_line
 
 if TYPE_CHECKING:
     import httpx2
     import openai
-
-    from dagster_planexec.planner.prompt.prompt import Prompt
 
 MOST_BYTES = 8_000_000
 """Of one response; a plan has a few kB."""
@@ -33,12 +33,43 @@ _LONGEST_QUOTE = 300
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Which model, where, and for how long."""
+    """Which model, where, and for how long.
+
+    Raises:
+        PlanexecError: BAD_CONTRACT if a setting cannot be used.
+    """
 
     model: str
     base_url: str | None
     timeout_s: float
     max_output_tokens: int
+
+    def __post_init__(self) -> None:
+        model, base_url = self.model, self.base_url
+        if not model.strip() or len(model) > 200:  # noqa: PLR2004 - no model has a longer name
+            raise cannot_be_set_up(f"the model's name {model[:80]!r} is none", "name the model as its service does")
+        if base_url is not None and not base_url.startswith(("https://", "http://")):
+            hint = "name the service's address, e.g. .../v1"
+            raise cannot_be_set_up("base_url does not start with http:// or https://", hint)
+        if not 0 < self.timeout_s <= 3_600 or not 0 < self.max_output_tokens <= 1_000_000:  # noqa: PLR2004 - beyond all use
+            hint = "give an hour and a million at most"
+            raise cannot_be_set_up("timeout_s or max_output_tokens is out of range", hint)
+
+
+class Asked(Protocol):
+    """What is asked: messages, and the strict schema of the answer."""
+
+    @property
+    def name(self) -> str:
+        """What the schema is called."""
+
+    @property
+    def messages(self) -> tuple[dict[str, str], ...]:
+        """What is sent, in order."""
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """What the answer is held to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +91,7 @@ class Answer:
     body: Mapping[str, Any]
 
 
-def ask(endpoint: Endpoint, key: str, prompt: Prompt) -> Answer | Failure:
+def ask(endpoint: Endpoint, key: str, prompt: Asked) -> Answer | Failure:
     """Send the prompt once and wait for the answer, for `timeout_s` at most."""
     import openai  # noqa: PLC0415 - 700 ms that only calls pay
 
@@ -84,7 +115,7 @@ def ask(endpoint: Endpoint, key: str, prompt: Prompt) -> Answer | Failure:
     return found[0] if found else _too_late(endpoint)
 
 
-def _call(client: openai.OpenAI, endpoint: Endpoint, key: str, prompt: Prompt) -> Answer | Failure:
+def _call(client: openai.OpenAI, endpoint: Endpoint, key: str, prompt: Asked) -> Answer | Failure:
     import openai  # noqa: PLC0415 - loaded already
 
     try:
@@ -103,9 +134,9 @@ def _call(client: openai.OpenAI, endpoint: Endpoint, key: str, prompt: Prompt) -
         return Failure("INTERNAL", f"asking the model raised {type(error).__name__}")
 
 
-def _request(endpoint: Endpoint, prompt: Prompt) -> dict[str, Any]:
+def _request(endpoint: Endpoint, prompt: Asked) -> dict[str, Any]:
     """Exactly what is sent, beside the key."""
-    strict = {"name": "plan", "strict": True, "schema": prompt.schema}
+    strict = {"name": prompt.name, "strict": True, "schema": prompt.schema}
     return {
         "model": endpoint.model,
         "messages": [dict(message) for message in prompt.messages],
@@ -187,6 +218,32 @@ def _quoted(text: str, key: str) -> str:
 def without_key(text: str, key: str) -> str:
     """The text of a service that may echo the key; before it is cut, so that no part of the key is left."""
     return text.replace(key, TAKEN_OUT) if key else text
+
+
+def content_of(body: Mapping[str, Any], key: str) -> str | Failure:
+    """The text that the model answered with. A key in it goes no further."""
+    choices = body.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    if not isinstance(choice, Mapping):
+        return Failure("ANSWER_EMPTY", "the model's service answered without a choice")
+    message = choice.get("message")
+    said = message if isinstance(message, Mapping) else {}
+    if isinstance(said.get("refusal"), str) and said["refusal"]:
+        declined = one_line(without_key(said["refusal"], key), 300)
+        return Failure("MODEL_REFUSED", f"the model declines: {declined!r}")
+    if choice.get("finish_reason") == "content_filter":
+        return Failure("MODEL_REFUSED", "the model's service filtered the answer")
+    if choice.get("finish_reason") == "length":
+        return Failure("ANSWER_TRUNCATED", "the answer reached the bound on its tokens before the plan's end")
+    content = said.get("content")
+    if not isinstance(content, str) or not content.strip():
+        return Failure("ANSWER_EMPTY", "the model's service answered without a text")
+    return without_key(content, key)
+
+
+def cannot_be_set_up(what: str, hint: str) -> PlanexecError:
+    """The error of a setting that cannot be used."""
+    return PlanexecError("BAD_CONTRACT", f"what asks the model cannot be set up: {what}", hint=hint)
 
 
 class _NotReadError(Exception):

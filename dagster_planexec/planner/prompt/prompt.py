@@ -38,6 +38,8 @@ class Prompt:
     schema: dict[str, Any]
     form: PlanForm
     """How the answer is read back."""
+    name: str = "plan"
+    """What the schema is called."""
 
     @property
     def digest(self) -> str:
@@ -63,7 +65,7 @@ def prompt_of(request: PlanRequest) -> Prompt:
         "repairing": request.repair is not None,
         **{name: block(lines, _BLOCKS[name]) for name, lines in _lines(request, form).items()},
     }
-    system, asked = (_environment().get_template(name).render(values) for name in TEMPLATES)
+    system, asked = (environment().get_template(name).render(values) for name in TEMPLATES)
     messages = ({"role": "system", "content": system}, {"role": "user", "content": asked})
     return Prompt(messages, form.schema(), form)
 
@@ -105,7 +107,8 @@ def _only_quoted(value: Any) -> Any:  # noqa: ANN401 - any expression of a templ
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Templates in which every value is quoted."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - 40 ms that only prompts pay
 
     return Environment(

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any, cast
+from typing import cast
 
 import dagster as dg
 from pydantic import Field
 
-from dagster_planexec.errors import PlanexecError
 from dagster_planexec.planner.openai.openai_planner import OpenAIPlanner
-
-_UNSET = re.compile(r'environment variable "([^"]{1,200})" which is not set')
+from dagster_planexec.resources.model.settings import with_environment
 
 
 class OpenAIPlannerResource(dg.ConfigurableResource[None]):
@@ -44,14 +41,5 @@ class OpenAIPlannerResource(dg.ConfigurableResource[None]):
         Raises:
             PlanexecError: BAD_CONTRACT if a variable is not set, or a setting cannot be used.
         """
-        try:
-            made = cast("Any", self).process_config_and_initialize()
-        except dg.DagsterInvalidConfigError as error:
-            said = " ".join(str(one.message) for one in error.errors)
-            unset = _UNSET.search(said)
-            wrong = f"the variable {unset[1]!r} is not set" if unset else said.split("Stack Trace", maxsplit=1)[0][:300]
-            raise PlanexecError(
-                "BAD_CONTRACT", f"the planner cannot be set up: {wrong}",
-                hint="set it in the environment of the worker that settles",
-            ) from None  # fmt: skip
+        made = with_environment(self, "the planner", "set it in the environment of the worker that settles")
         return cast("OpenAIPlannerResource", made).port()

@@ -143,7 +143,7 @@ def _finding(code: str, *said: str | None) -> dict[str, Any]:
 
 def _read(answer: str) -> tuple[str, str]:
     """The answer's name and text, of which no more is read than a plan may have."""
-    name = "standard input" if answer == STDIN else Path(answer).name
+    name = "standard input" if answer == STDIN else Path(answer).name or answer
     try:
         if answer == STDIN:
             raw = sys.stdin.buffer.read(MAX_PLAN_BYTES + 1)
@@ -156,4 +156,4 @@ def _read(answer: str) -> tuple[str, str]:
             "VALIDATION_ERROR", f"the answer {name} cannot be read: {error.strerror}",
             hint=what_to_do(error, "a model's answer as text"),
         ) from error  # fmt: skip
-    return name, raw.decode("utf-8", errors="replace")
+    return name, raw.decode("utf-8-sig", errors="replace")  # editors put a byte order mark before it

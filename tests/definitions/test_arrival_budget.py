@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import tracemalloc
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -62,26 +61,19 @@ def watching(tmp_path, monkeypatch, instance):
 
 
 @pytest.mark.slow
-def test_tick_over_100_000_keys_takes_less_than_five_seconds(watching):
-    """The first, which writes all of them down, and a later one. Seconds of work, the better of two for each."""
-    first, later = [], []
-    for n in range(2):
-        store = Many()
-        watch = watching(store, name=f"large_{n}")
-        watch.tick(stored=False)  # imports
-        store.count = 100_000
-        before = time.process_time()
-        asked = [int(r.tags["planexec/objects"]) for r in watch.tick(stored=False).run_requests]
-        first.append(time.process_time() - before)
-        assert asked == [10_000] * 10
-        watch.tick()
-        before = time.process_time()
-        assert watch.said().startswith("100000 objects, 0 passed over, 0 new; 0 runs requested")
-        later.append(time.process_time() - before)
+def test_100_000_keys_are_one_look(watching):
+    """The first tick writes all of them down and asks for every month; a later one has nothing new.
 
-    assert min(first) < 5, first
-    assert min(later) < 5, later
-    print(f"\nfirst {min(first):.2f} s, later {min(later):.2f} s")  # noqa: T201 - shown by -s
+    How long that takes is measured in `bench/`: a test on a busy machine could only say that it is busy.
+    """
+    store = Many()
+    watch = watching(store)
+    watch.tick(stored=False)
+    store.count = 100_000
+
+    assert [int(r.tags["planexec/objects"]) for r in watch.tick(stored=False).run_requests] == [10_000] * 10
+    watch.tick()
+    assert watch.said().startswith("100000 objects, 0 passed over, 0 new; 0 runs requested")
 
 
 def test_memory_of_a_tick_does_not_grow_with_the_drop(watching):

@@ -119,16 +119,24 @@ def s3_server() -> Iterator[LocalS3]:
         yield server
 
 
+def _without_bucket(client: Any) -> None:
+    """The server keeps its buckets for the whole process, whoever made them and with all versions."""
+    try:
+        found = client.list_object_versions(Bucket="drops")
+    except client.exceptions.NoSuchBucket:
+        return
+    for one in (*found.get("Versions", ()), *found.get("DeleteMarkers", ())):
+        client.delete_object(Bucket="drops", Key=one["Key"], VersionId=one["VersionId"])
+    client.delete_bucket(Bucket="drops")
+
+
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, s3_server: LocalS3) -> Iterator[Place]:
     """The toy task's world: a bucket with one object, a warehouse with a staging schema, tools that make tables."""
     monkeypatch.setenv("PLANEXEC_HOME", str(tmp_path))
     client = boto3.client("s3", endpoint_url=s3_server.endpoint, region_name="us-east-1",
                           aws_access_key_id="x", aws_secret_access_key="x")  # fmt: skip
-    for found in client.list_buckets()["Buckets"]:
-        for one in client.list_objects_v2(Bucket=found["Name"]).get("Contents", ()):
-            client.delete_object(Bucket=found["Name"], Key=one["Key"])
-        client.delete_bucket(Bucket=found["Name"])
+    _without_bucket(client)
     client.create_bucket(Bucket="drops")
     for folder in ("sql", "reports", "landing"):
         (tmp_path / folder).mkdir()

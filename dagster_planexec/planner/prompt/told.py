@@ -87,7 +87,7 @@ def check_lines(request: PlanRequest) -> Iterator[Line]:
         named |= dict.fromkeys((*every, *request.task.required_claims.get(tool, ())))
     for name in named:
         bounds = {word: f"{bound.type}, {bound.direction} the task's" for word, bound in BOUNDS.get(name, {}).items()}
-        yield {"check": name, "says": _in_words(name), **({"claim_args": bounds} if bounds else {})}
+        yield {"check": name, "says": _in_words(name), **({"a_claim_may_say": bounds} if bounds else {})}
 
 
 def deliverable_lines(request: PlanRequest) -> Iterator[Line]:

@@ -443,3 +443,19 @@ def test_a_run_whose_month_was_opened_anew_moves_no_money(place: Place) -> None:
     assert (report.status, report.code) == ("stopped", "LEASE_LOST")
     assert "pay" not in place.calls
     assert place.work.journal.newest_attempt("toy", "2026-03").status == "settled"
+
+
+def test_a_run_whose_month_was_opened_anew_asks_for_no_more_plans(place: Place) -> None:
+    """It stops at the check that failed, and the planner is left in peace."""
+
+    def taken_over(args: Any, call: Any) -> None:
+        assert place.settle(Raw(proposal(plan_of(make("x", 3)))), replan=True).status == "succeeded"
+
+    first = Scripted("make", place.calls, [taken_over], post=("has_three_rows",))
+    place.work = replace(place.work, tools=ToolRegistry([first]), task=replace(TASK, tools=("make",)))
+    planner = Raw(proposal(BAD))
+    report = place.settle(planner)
+
+    assert (report.status, report.code, report.cause) == ("stopped", "LEASE_LOST", "ROWCOUNT_MISMATCH")
+    assert planner.asked == 1
+    assert place.work.journal.newest_attempt("toy", "2026-03").status == "settled"

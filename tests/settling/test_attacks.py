@@ -24,6 +24,7 @@ from dagster_planexec.planner.request import PlanRequest
 from dagster_planexec.settle import settle
 from dagster_planexec.settling.parts import Settling
 from tests.support.bench import CopyArgs, RealClock, TableTool
+from tests.support.scripted import Scripted
 from tests.support.settled import PERIOD, TASK, Place, ScriptedPlanner, StepLauncher, copy, make, pay, plan_of
 
 
@@ -425,3 +426,36 @@ def test_a_repair_that_breaks_leaves_the_findings(place: Place) -> None:
 
     assert (report.status, report.code) == ("rejected", "PLAN_REJECTED")
     assert report.findings
+
+
+def test_a_run_whose_month_was_opened_anew_moves_no_money(place: Place) -> None:
+    """`--replan` while a run is on: what is left of the older run does not pay, whatever its plan says."""
+    paying = TableTool("pay", place.calls, args=CopyArgs, effect="irreversible")
+
+    def taken_over(args: Any, call: Any) -> None:
+        assert place.settle(Raw(proposal(plan_of(make("b", 3)))), replan=True).status == "succeeded"
+
+    first = Scripted("make", place.calls, [taken_over])
+    place.work = replace(place.work, tools=ToolRegistry([first, paying]), task=replace(TASK, tools=("make", "pay")))
+    report = place.settle(Raw(proposal(plan_of(make("a", 3), pay("a")))))
+
+    assert [(step.id, step.outcome) for step in report.steps] == [("a", "done"), ("pay", "failed")]
+    assert (report.status, report.code) == ("stopped", "LEASE_LOST")
+    assert "pay" not in place.calls
+    assert place.work.journal.newest_attempt("toy", "2026-03").status == "settled"
+
+
+def test_a_run_whose_month_was_opened_anew_asks_for_no_more_plans(place: Place) -> None:
+    """It stops at the check that failed, and the planner is left in peace."""
+
+    def taken_over(args: Any, call: Any) -> None:
+        assert place.settle(Raw(proposal(plan_of(make("x", 3)))), replan=True).status == "succeeded"
+
+    first = Scripted("make", place.calls, [taken_over], post=("has_three_rows",))
+    place.work = replace(place.work, tools=ToolRegistry([first]), task=replace(TASK, tools=("make",)))
+    planner = Raw(proposal(BAD))
+    report = place.settle(planner)
+
+    assert (report.status, report.code, report.cause) == ("stopped", "LEASE_LOST", "ROWCOUNT_MISMATCH")
+    assert planner.asked == 1
+    assert place.work.journal.newest_attempt("toy", "2026-03").status == "settled"

@@ -107,6 +107,10 @@ def _try_step(run: Run, step_id: str) -> StepReport:
     tries = 1 + len(run.work.journal.events(run.attempt, run_id=run.run_id, kinds=["step-started"], step=step_id))
     append(run, NewEvent("step-started", step_id, {"try": tries}))
     contract = run.work.tools[step.tool].contract
+    if contract.effect == "irreversible" and run.work.journal.attempt(run.attempt).status == "superseded":
+        said = "a later run opened the month anew, and what cannot be undone is that one's to do"
+        lost = Tried((), "precondition", "LEASE_LOST", trouble(run, step, "LEASE_LOST", said))
+        return finish(run, step, lost, tries, started)
     respell = (lambda raw: respelt(raw, contract)) if was_corrected(run, step) else None
     resolved = resolve_step(run, step, inputs, respell=respell)
     if isinstance(resolved, Unfit):

@@ -12,7 +12,7 @@ from dagster_planexec.execute.admit import read_sql
 from dagster_planexec.tools import BUILTIN_TOOLS
 
 BUDGET_MS = 100.0
-_TOO_LONG = {"missing-deliverable", "delivery-unread", "perishable-read-late", "over-planned"}
+_TOO_LONG = {"budget-exceeded", "missing-deliverable", "delivery-unread", "perishable-read-late", "over-planned"}
 """What the rules find in a plan that does one thing over and over. Anything else would be work of another kind."""
 
 

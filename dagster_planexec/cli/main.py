@@ -37,7 +37,7 @@ PARTITION = click.option("--partition", required=True, help="The period, e.g. 20
 def main(context: click.Context, project: Path | None) -> None:
     """A model writes a plan, code keeps the guarantees.
 
-    Exit codes: 0 succeeded, 3 held for a person, 4 stopped, 5 plan rejected, 1 error.
+    Exit codes: 0 succeeded, 3 held for a person, 4 stopped, 5 plan rejected, 6 waiting for a time, 1 error.
     """
     context.obj = project
 
@@ -305,7 +305,7 @@ def doctor(project: Path | None, *, home: Path | None, as_json: bool) -> None:
 
 
 @main.command()
-@click.option("--data", default=None, help="The data set: saturday (default) or council.")
+@click.option("--data", default=None, help="The data set: saturday (default), council, lockfiles or row_counts.")
 @click.option("--fault", default=None, help="What goes wrong; `list` shows them all.")
 @click.option("--executor", type=click.Choice(["harness", "literal"]), default="harness",
               help="literal: a loop over the steps that reads no answer, for comparison.")  # fmt: skip

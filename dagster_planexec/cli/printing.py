@@ -120,9 +120,11 @@ def print_run(document: Mapping[str, Any], *, console: Console | None = None) ->
         # It ended before there was a plan; whose run it was is all the more to be said.
         out.print(Text(f"{document['task']} {document['partition']}", "bold"), Text("no plan"), soft_wrap=True)
     for one in document.get("revisions", ()):
-        why = " ".join(part for part in (one["code"], one["trigger"]) if part)
+        why = one["text"] or one["trigger"]
         said = f"revision {one['revision']}, plan {one['plan_digest'][:12]}, ended at {one['step']}: {why}"
-        out.print(Text(one_line(said), "yellow"), soft_wrap=True)
+        out.print(Text(one_line(said, LONGEST_TOLD), "yellow"), soft_wrap=True)
+        for change in one.get("changes", ()):
+            out.print(Text(f"  {one_line(change, _SEEN)}", "yellow"), soft_wrap=True)
     if document["steps"]:
         out.print(_steps(document["steps"], narrow=out.width < NARROW))
     for finding in document["findings"]:

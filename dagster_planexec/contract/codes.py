@@ -221,7 +221,7 @@ CODES: dict[str, Meaning] = {
     "ANSWER_INVALID": Meaning(
         "plan",
         "the model's answer is no plan",
-        "run again; if it recurs, the service does not hold the model to the schema",
+        "give the plan's JSON object and nothing else; a service that answers so does not hold the model to the schema",
     ),
     "REQUEST_REFUSED": Meaning(
         "plan",

@@ -21,7 +21,7 @@ from dagster_planexec.definitions.shown.months import months_card
 from dagster_planexec.definitions.shown.plan_card import plan_card
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.work import Work
-from dagster_planexec.journal.run_report import RunReport
+from dagster_planexec.journal.run_report import RunReport, save_report
 from dagster_planexec.journal.told.line import one_line
 from dagster_planexec.settle import settle
 from dagster_planexec.settling.parts import CheckedPlan, Settling
@@ -98,8 +98,7 @@ def _settle_period(planned: PlannedTask, context: dg.AssetExecutionContext, *, r
     try:
         work = work_of(planned.binding)
         try:
-            report = settle(_settling(planned, work, context), report.period, replan=replan)
-            _log_months(context, work)
+            report = _settled(planned, work, context, report, replan=replan)
         finally:
             work.journal.close()
     except dg.DagsterExecutionInterruptedError:
@@ -119,10 +118,32 @@ def _settle_period(planned: PlannedTask, context: dg.AssetExecutionContext, *, r
         raise failed from unforeseen
 
 
+def _settled(
+    planned: PlannedTask, work: Work, context: dg.AssetExecutionContext, report: RunReport, *, replan: bool
+) -> RunReport:
+    """The report of the period, which the journal has too, also if there was no planner to begin with."""
+    try:
+        settling = _settling(planned, work, context)
+    except PlanexecError as error:
+        report = report.ended("error", error.code, error.message, error.hint)
+        save_report(work.journal, context.run.run_id, report)
+    else:
+        report = settle(settling, report.period, replan=replan)
+    _log_months(context, work)
+    return report
+
+
 def _log_months(context: dg.AssetExecutionContext, work: Work) -> None:
-    """How all periods stand now, on the asset: without a partition, as it is about every one."""
+    """How all periods stand now, on the asset: without a partition, as it is about every one.
+
+    What cannot be read of another month is no failure of this one.
+    """
     key = repeatable(work.task)[-1].name
-    metadata = months_card(work.journal, work.task, work.ports.clock.now())
+    try:
+        metadata = months_card(work.journal, work.task, work.ports.clock.now())
+    except (PlanexecError, ValueError, KeyError) as error:
+        context.log.warning("How the periods stand cannot be shown: %s", one_line(f"{type(error).__name__}: {error}"))
+        return
     context.log_event(dg.AssetObservation(key, description="How the periods stand", metadata=metadata))
 
 

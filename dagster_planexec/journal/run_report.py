@@ -128,11 +128,19 @@ class RunReport:
     def after(self, stopped: RunReport, trigger: str) -> RunReport:
         """As the report of the plan that follows one that was not enough."""
         at = next((s for s in reversed(stopped.steps) if s.outcome != "not-run"), None)
-        entry = {
+        entry: dict[str, Any] = {
             "revision": stopped.revision, "plan_digest": stopped.plan_digest, "plan_run_id": stopped.plan_run_id,
             "trigger": trigger, "step": at.id if at else None, "code": stopped.code, "text": stopped.text,
+            "changes": [],
         }  # fmt: skip
         return replace(self, revised=(*stopped.revised, entry))
+
+    def with_changes(self, changes: Sequence[str]) -> RunReport:
+        """With what the plan changes of the one before it, in words."""
+        if not self.revised:
+            return self
+        last = {**self.revised[-1], "changes": list(changes)}
+        return replace(self, revised=(*self.revised[:-1], last))
 
     def caused_by(self, code: str | None) -> RunReport:
         """With the code for which another plan was asked."""

@@ -42,8 +42,22 @@ def ask(settling: Settling, attempt: Attempt, request: PlanRequest) -> Proposal:
         "code": proposal.code, "message": bounded(proposal.message), "for": _purpose(request),
         "usage": asdict(proposal.usage) if proposal.usage else None,
     }  # fmt: skip
+    if proposal.plan is None and proposal.more.get("answered"):  # what was answered instead of a plan
+        said["answered"] = bounded(str(proposal.more["answered"]))
     settling.work.journal.append(attempt.id, None, [NewEvent("proposed", None, said)])
     return proposal
+
+
+def both(first: Usage | None, then: Usage | None) -> Usage | None:
+    """What two askings cost together."""
+    if first is None or then is None:
+        return first or then
+    costs = [Decimal(one.cost) for one in (first, then) if one.cost is not None]
+    cost = f"{sum(costs):f}" if len(costs) == 2 else None  # noqa: PLR2004 - of both, or of neither
+    return Usage(
+        then.model, first.calls + then.calls, first.tokens_in + then.tokens_in, first.tokens_out + then.tokens_out,
+        cost, first.ms + then.ms,
+    )  # fmt: skip
 
 
 def proposed(planner: Planner, request: PlanRequest) -> Proposal:

@@ -13,7 +13,7 @@ from dagster_planexec.execute.snapshot import snapshot
 from dagster_planexec.journal.journal import Attempt, NewEvent
 from dagster_planexec.journal.patterns import patterns_for
 from dagster_planexec.journal.run_report import RunReport, RunStatus
-from dagster_planexec.plan.diff import describe
+from dagster_planexec.plan.diff import Keep, describe
 from dagster_planexec.plan.digest import full_digest
 from dagster_planexec.plan.model import Plan
 from dagster_planexec.plan.sameness import deeds_digest
@@ -21,7 +21,7 @@ from dagster_planexec.planner.planner import Proposal
 from dagster_planexec.planner.request import PlanRequest, Repair, Revising
 from dagster_planexec.planner.seen import seen_of
 from dagster_planexec.settling.admitting import take_in_what_is_new
-from dagster_planexec.settling.asking import ask
+from dagster_planexec.settling.asking import ask, both
 from dagster_planexec.settling.checking import all_findings, check_plan, first_text, journal_check
 from dagster_planexec.settling.parts import CheckedPlan, Prepared, Settling
 from dagster_planexec.world.period import Period
@@ -91,6 +91,7 @@ def checked_proposal(
     if own is None and settling.planner.revises and _can_be_repaired(checked):
         attempt = _with_what_is_new(settling, attempt, period, checked)
         repaired = _repaired(settling, attempt, request, checked)
+        repaired = replace(repaired, usage=both(proposal.usage, repaired.usage))
         if repaired.plan is not None:
             refused = _no_use(repaired, attempt, report, revising)
             if refused is not None:
@@ -102,6 +103,7 @@ def checked_proposal(
     report = report.of_attempt(attempt.id, proposal.provenance(work.task), attempt.revision)
     report = report.of_plan(checked.plan, checked.digest, attempt.revision)
     report = report.with_findings(all_findings(checked), checked.live)
+    report = report.with_changes([describe(edit) for edit in checked.revises or () if not isinstance(edit, Keep)])
     journal_check(work, checked)
     settling.on_checked(checked)
     if checked.rejected_with is not None:

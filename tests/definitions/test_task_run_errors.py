@@ -7,8 +7,9 @@ import pytest
 import sqlalchemy as sa
 
 from assets.vendor_reconciliation.binding import VENDOR_RECONCILIATION
-from dagster_planexec import PlannedTask, planexec_definitions
+from dagster_planexec import OpenAIPlannerResource, PlannedTask, planexec_definitions
 from dagster_planexec.compiler.binding import work_of
+from dagster_planexec.journal.run_report import load_report
 from dagster_planexec.journal.store import tables as schema
 from tests.support.flagship import TASK, Month, materialise, world_of
 
@@ -58,6 +59,24 @@ def test_planner_that_raises_is_an_error_of_the_run(instance, world):
 
     assert metadata["code"] == "INTERNAL"
     assert "RuntimeError: no key" in sentence
+    assert_nothing_open(month)
+
+
+def test_a_planner_that_cannot_be_set_up_is_in_the_journal_too(instance, world, monkeypatch):
+    """A missing key is what the run page, the command line and `planexec status` say, and not that something broke."""
+    monkeypatch.delenv("A_KEY_NOBODY_SET", raising=False)
+    resource = OpenAIPlannerResource(model="m", api_key=dg.EnvVar("A_KEY_NOBODY_SET"))
+    month = run_with(resource.planner, instance, world)
+    sentence, metadata = month.failure(month.task_run)
+    work = work_of(VENDOR_RECONCILIATION.binding)
+    document = load_report(work.journal, month.task_run.run_id)
+    work.journal.close()
+
+    assert metadata["code"] == "BAD_CONTRACT"
+    assert "'A_KEY_NOBODY_SET' is not set" in sentence
+    assert document is not None
+    assert (document["status"], document["code"]) == ("error", "BAD_CONTRACT")
+    assert "'A_KEY_NOBODY_SET' is not set" in document["text"]
     assert_nothing_open(month)
 
 

@@ -309,7 +309,8 @@ def test_what_is_not_of_the_form_is_refused_with_its_place(edit: Any) -> None:
 
 
 @pytest.mark.parametrize("wrap", [
-    "{}", " \n{}\n", "```json\n{}\n```", "```\n{}```", '{{"plan": {}, "digest": "x"}}', '{{"answer": {}}}',
+    "{}", " \n{}\n", "```json\n{}\n```", "```\n{}```", "Here it is:\n```json\n{}\n```\nGood luck",
+    '{{"plan": {}, "digest": "x"}}', '{{"answer": {}}}',
 ])  # fmt: skip
 @pytest.mark.parametrize("strict", [True, False], ids=["strict", "plain"])
 def test_both_forms_are_read_however_they_are_wrapped(wrap: str, strict: bool) -> None:

@@ -290,3 +290,19 @@ def test_the_planner_is_told_how_the_task_failed_before_and_what_helped(place: P
     assert (pattern.tool, pattern.code, pattern.check, pattern.count, pattern.resolved_by) == (
         "make", "ROWCOUNT_MISMATCH", "has_three_rows", 1, "revision 2",
     )  # fmt: skip
+
+
+def test_a_plan_and_its_repair_are_paid_for_together(place: Place) -> None:
+    """Both askings are in what the plan cost."""
+    planner = Costly(lambda _, n: plan_of(make("a b", 3)) if n == 1 else GOOD)
+    usage = place.settle(planner).provenance["usage"]
+
+    assert (usage["calls"], usage["tokens_in"], usage["tokens_out"], usage["cost"]) == (4, 2_000, 1_000, "0.02")
+
+
+def test_the_report_says_what_the_next_plan_changed(place: Place) -> None:
+    """With why it was asked for, in the words of the failure."""
+    [first] = place.settle(ScriptedPlanner(first_bad)).as_json()["revisions"]
+
+    assert first["text"].startswith("ROWCOUNT_MISMATCH: has_three_rows failed at b")
+    assert first["changes"] == ["~ b: rows 2 -> 3"]

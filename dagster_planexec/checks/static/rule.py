@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from itertools import islice
 from typing import Literal, Protocol, TypeVar
@@ -54,6 +54,10 @@ class StaticFinding:
             if text is not None:
                 shown = shown_name(text) if name in {"step", "field"} else _printable(text)
                 object.__setattr__(self, name, shown)
+
+    def as_json(self) -> dict[str, str | None]:
+        """The finding as documents show it; how code would correct it shows in the plan it makes."""
+        return {name: value for name, value in asdict(self).items() if name != "fix"}
 
 
 class Rule(Protocol[_Read_contra]):

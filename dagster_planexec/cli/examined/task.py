@@ -175,6 +175,7 @@ def _planner(planned: PlannedTask, sql: Path) -> str:
     findings = static_check(
         proposal.plan, task, planned.binding.registry, known_checks={**BINDERS, **planned.binding.checks},
         sql_texts=read_sql(sql) if sql.is_dir() else None, period=request.period,
+        replans_left=task.limits.max_replans,
     )  # fmt: skip
     errors = [finding for finding in findings if finding.severity == "error"]
     if errors:

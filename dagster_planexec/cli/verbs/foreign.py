@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +46,7 @@ def _checked(plans: Path, catalogue: Path) -> Iterator[dict[str, Any]]:
     tools = read_catalogue(catalogue)
     for plan in read_plans(plans):
         found = check_foreign(plan, tools)
-        yield {"line": plan.line, "plan_id": plan.plan_id, "findings": [asdict(finding) for finding in found]}
+        yield {"line": plan.line, "plan_id": plan.plan_id, "findings": [finding.as_json() for finding in found]}
 
 
 def _print(checked: Sequence[Mapping[str, Any]]) -> None:

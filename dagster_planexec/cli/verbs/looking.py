@@ -98,7 +98,7 @@ def check_file(planned: PlannedTask, path: Path) -> dict[str, Any]:
         if rejected
         else "no rule is broken; nothing was run",
         "hint": meaning(code).hint if code else None,
-        "findings": [asdict(finding) for finding in findings],
+        "findings": [finding.as_json() for finding in findings],
     }
 
 

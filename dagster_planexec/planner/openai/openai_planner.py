@@ -18,6 +18,8 @@ from dagster_planexec.planner.strict.plan_form import VERSION
 
 MOST_CALLS = 3
 """Requests for one proposal; a service that is busy or down is asked again after a short pause."""
+_MOST_KEPT = 2_000
+"""Characters of an answer that is no plan."""
 LONGEST_PAUSE_S = 20.0
 """A service that asks for a longer pause is not waited for: the run ends and says so."""
 _SPARE_S = 60.0
@@ -80,7 +82,7 @@ class OpenAIPlanner(Planner):
         try:
             plan = read_answer(content, prompt.form)
         except PlanexecError as error:
-            return self._none(Failure(error.code, error.message), prompt, spent, hint=error.hint)
+            return self._none(Failure(error.code, error.message), prompt, spent, hint=error.hint, answered=content)
         more = {
             "prompt": prompt.digest,
             "answered_by": one_line(without_key(str(answer.body.get("model", "")), self._key), 100),
@@ -91,7 +93,7 @@ class OpenAIPlanner(Planner):
         while True:
             spent.calls += 1
             answer = ask(self._endpoint, self._key, prompt)
-            if isinstance(answer, Answer) or answer.may_recur or spent.calls == MOST_CALLS:
+            if isinstance(answer, Answer) or answer.is_final or spent.calls == MOST_CALLS:
                 return answer
             pause = float(spent.calls) if answer.retry_after_s is None else answer.retry_after_s
             if pause > LONGEST_PAUSE_S:
@@ -101,9 +103,14 @@ class OpenAIPlanner(Planner):
     def _author(self, prompt: Prompt | None) -> str:
         return f"{self._endpoint.model}, prompt {prompt.digest[:12]}" if prompt else self._endpoint.model
 
-    def _none(self, failure: Failure, prompt: Prompt | None, spent: Spent, *, hint: str = "") -> Proposal:
+    def _none(
+        self, failure: Failure, prompt: Prompt | None, spent: Spent, *, hint: str = "", answered: str = ""
+    ) -> Proposal:
+        more = {"prompt": prompt.digest} if prompt else {}
+        if answered:
+            more["answered"] = answered[:_MOST_KEPT]
         return Proposal(
             None, self.name, self._author(prompt), model_called=spent.calls > 0, code=failure.code,
             message=failure.message, hint=hint or meaning(failure.code).hint,
-            more={"prompt": prompt.digest} if prompt else {}, usage=spent.usage(),
+            more=more, usage=spent.usage(),
         )  # fmt: skip

@@ -80,7 +80,7 @@ class Failure:
     message: str
     retry_after_s: float | None = None
     """How long the service asks to wait."""
-    may_recur: bool = True
+    is_final: bool = True
     """False if the same request, sent again, may well be answered."""
 
 
@@ -129,7 +129,7 @@ def _call(client: openai.OpenAI, endpoint: Endpoint, key: str, prompt: Asked) ->
         return Failure("ANSWER_INVALID", f"the answer of the model's service {error.why}")
     except openai.APIConnectionError as error:
         why = type(error.__cause__).__name__ if error.__cause__ else "no connection"
-        return Failure("UNAVAILABLE", f"the model's service did not answer: {why}", may_recur=False)
+        return Failure("UNAVAILABLE", f"the model's service did not answer: {why}", is_final=False)
     except Exception as error:  # noqa: BLE001 - whatever a client raises, a planner answers; its text may hold anything
         return Failure("INTERNAL", f"asking the model raised {type(error).__name__}")
 
@@ -176,7 +176,7 @@ def _refused(error: openai.APIStatusError, endpoint: Endpoint, key: str) -> Fail
             return _throttled(error, said)
         case _ if status >= 500:  # noqa: PLR2004
             text = f"the model's service failed ({status}): {said}"
-            return Failure("UNAVAILABLE", text, _retry_after(error.response.headers), may_recur=False)
+            return Failure("UNAVAILABLE", text, _retry_after(error.response.headers), is_final=False)
         case _:
             return Failure("REQUEST_REFUSED", f"the model's service does not take the request ({status}): {said}")
 
@@ -186,7 +186,7 @@ def _throttled(error: openai.APIStatusError, said: str) -> Failure:
     if getattr(error, "code", None) == "insufficient_quota":
         return Failure("THROTTLED", f"the account has no quota left (429): {said}")
     stated = f"asks to wait {after:g} s" if after is not None else "does not say how long to wait"
-    return Failure("THROTTLED", f"the model's service {stated} (429): {said}", after, may_recur=False)
+    return Failure("THROTTLED", f"the model's service {stated} (429): {said}", after, is_final=False)
 
 
 def _retry_after(headers: httpx2.Headers) -> float | None:

@@ -12,6 +12,7 @@ from dagster_planexec.planner.strict.plan_form import PlanForm
 
 INVALID = "ANSWER_INVALID"
 _FENCED = re.compile(r"\A\s*```[a-zA-Z]*[ \t]*\r?\n(.*?)\r?\n?```\s*\Z", re.DOTALL)
+_FENCE = "```"
 _WRAPPED = ("plan", "answer")
 """What `planexec show` prints and a recording holds wrap the plan."""
 
@@ -19,14 +20,14 @@ _WRAPPED = ("plan", "answer")
 def read_answer(text: str, form: PlanForm) -> Plan:
     """The plan that a model's answer holds. Whether it may run is another question.
 
-    A fence of backquotes around the whole answer is taken off: models that are not held to a schema add one.
+    A fence of backquotes is taken off, with the words around it, if there is one and no other: models that are not held
+    to a schema add both.
 
     Raises:
         PlanexecError: ANSWER_INVALID with what it is not, bounded and quoted.
     """
-    fenced = _FENCED.match(text)
     try:
-        data = read_json(fenced[1] if fenced else text)
+        data = read_json(_inside_the_fence(text))
     except PlanexecError as error:
         raise _invalid(f"it is not JSON: {error.message.removeprefix('not a plan: ')}") from error
     if isinstance(data, dict) and "steps" not in data:
@@ -39,6 +40,18 @@ def read_answer(text: str, form: PlanForm) -> Plan:
         return _parsed(plain, "")
     # A server that cannot be held to a schema, or a person, may have written the plan as it is stored.
     return _parsed(data, f"; nor is it of the form that was asked for: {not_strict}")
+
+
+def _inside_the_fence(text: str) -> str:
+    """What stands inside the one fence of the text, or the text where there is none, or several."""
+    whole = _FENCED.match(text)
+    if whole:
+        return whole[1]
+    lines = text.splitlines()
+    fences = [number for number, line in enumerate(lines) if line.lstrip().startswith(_FENCE)]
+    if len(fences) != 2:  # noqa: PLR2004 - one that opens, one that closes
+        return text
+    return "\n".join(lines[fences[0] + 1 : fences[1]])
 
 
 def _parsed(data: object, more: str) -> Plan:

@@ -12,7 +12,7 @@ from dagster_planexec.journal.journal import Journal
 from dagster_planexec.journal.run_report import RunReport
 from tests.support.flagship import CREDENTIALS, SMALL, TASK
 from tests.support.killed import Point, Watch, complaints, look, one_home, start_and_kill, struck
-from tests.support.settling import World
+from tests.support.months import World
 
 SAMPLE = [
     ("sqlite", Point(5, name="checked")),

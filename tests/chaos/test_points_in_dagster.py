@@ -13,7 +13,7 @@ import pytest
 from dagster_planexec.journal.journal import Journal
 from tests.support.flagship import SMALL, TASK, materialise, world_of
 from tests.support.killed import complaints, look
-from tests.support.settling import World
+from tests.support.months import World
 
 ROOT = Path(__file__).resolve().parents[2]
 

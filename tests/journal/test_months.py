@@ -17,7 +17,7 @@ from dagster_planexec.journal.results import landed_for, tools_done
 from dagster_planexec.journal.run_report import load_report
 from dagster_planexec.journal.told.trace import trace_of_period
 from tests.support.flagship import SMALL, TASK, endpoint, seeded  # noqa: F401 - fixtures
-from tests.support.settling import World, calls_by_run
+from tests.support.months import World, calls_by_run
 
 STEPS = ["scope_ledger", "stage_table", "fetch_export", "load_staging", "reconcile", "write_report", "issue_credit"]
 

@@ -17,7 +17,7 @@ from assets.demo.world import DemoWorld
 from dagster_planexec.journal.journal import Journal
 from dagster_planexec.journal.results import tools_done
 from dagster_planexec.journal.run_report import RunReport
-from tests.support.settling import World
+from tests.support.months import World
 
 ENDED_S = 120
 _PARTS = (0.3, 0.8)

@@ -29,7 +29,7 @@ from dagster_planexec.world.ports import (
 )
 from tests.support.flagship import CREDENTIALS, SMALL
 from tests.support.killed import one_home
-from tests.support.settling import Counted, World
+from tests.support.months import Counted, World
 
 HERE = Path(__file__).parent
 SATURDAY = "delete-export-after-admission"

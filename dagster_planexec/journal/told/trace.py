@@ -118,7 +118,8 @@ def trace_of_run(journal: Journal, run_id: str) -> Trace | None:
         return Trace(row["task"], row["period"], None, (), run_id, None, document) if row else None
     events = _run_of(journal.events(attempt.id), run_id, document["plan_run_id"] if document else None)
     begun = next((e.payload.get("task_run") for e in events if e.kind == BEGINS), None)
-    plan_run = next((e.run_id for e in events if e.run_id), None)
+    runs = [e.run_id for e in events if e.run_id]  # several, if there were several plans; the last one made the end
+    plan_run = run_id if run_id in runs else next(reversed(runs), None)
     if document is None and begun and begun != run_id:
         document = load_report(journal, begun)
     task_run = row["task_run_id"] if row else begun

@@ -42,6 +42,7 @@ class Counted(Planner):
     def __init__(self, recording: str = "recorded_export_csv.json") -> None:
         self._inner = RecordedPlanner(FOLDER / "plans" / recording)
         self.name = self._inner.name
+        self.revises = self._inner.revises
         self.asked = 0
 
     @property

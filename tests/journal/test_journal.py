@@ -160,6 +160,19 @@ def test_the_same_question_is_the_same_hold_and_another_one_supersedes_it(journa
     assert states == ["superseded", "open"]
 
 
+@pytest.mark.parametrize(("adopted", "state"), [("d", "open"), ("e", "superseded")], ids=["the same", "another"])
+def test_another_plan_carries_no_question_over(journal: Journal, adopted: str, state: str) -> None:
+    """What waits for a person waits under the plan that was shown; a revision asks anew, or has nothing to ask."""
+    attempt, _ = _open(journal)
+    asked = open_hold(journal, attempt_id=attempt.id, task="t", period="2026-03", step="pay", code="CAP_EXCEEDED",
+                      plan_digest="d", facts={"count": 60})  # fmt: skip
+    journal.adopt_plan(attempt.id, adopted, {})
+    found = hold(journal, asked.id)
+
+    assert found is not None
+    assert found.state == state
+
+
 def test_eight_questions_at_once_leave_one_open_hold(place: None) -> None:
     """Whoever asks last is asked about; no two are open at any time, for the database refuses a second one."""
     first = Journal()

@@ -109,8 +109,8 @@ def test_a_model_plans_a_month_and_its_late_part(place: tuple[DemoWorld, Work]) 
     assert report.status == "succeeded", report.text
     assert "2026-02-invoice-part2.csv" not in texts(chat)[0]
     assert "2026-02-invoice-part2.csv" in texts(chat)[1]
-    assert report.provenance["usage"]["tokens_in"] == 1_000
-    assert report.provenance["usage"]["cost"] == "0.0036"
+    assert report.provenance["usage"]["tokens_in"] == 2_000  # the plan and its repair
+    assert report.provenance["usage"]["cost"] == "0.0072"
     assert len(chat.arrived) == 2
 
 

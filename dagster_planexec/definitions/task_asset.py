@@ -147,6 +147,10 @@ def _log_months(context: dg.AssetExecutionContext, work: Work) -> None:
     context.log_event(dg.AssetObservation(key, description="How the periods stand", metadata=metadata))
 
 
+def _seen_before_it_runs(revision: int) -> str:
+    return "The plan, before it runs" if revision <= 1 else f"Another plan, revision {revision}, before it runs"
+
+
 def _settling(planned: PlannedTask, work: Work, context: dg.AssetExecutionContext) -> Settling:
     task = planned.binding.task
 
@@ -154,7 +158,7 @@ def _settling(planned: PlannedTask, work: Work, context: dg.AssetExecutionContex
         context.log_event(
             dg.AssetObservation(
                 repeatable(task)[-1].name,
-                description="The plan, before it runs",
+                description=_seen_before_it_runs(checked.attempt.revision),
                 partition=context.partition_key,
                 metadata=plan_card(checked, work),
             )

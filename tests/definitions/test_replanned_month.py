@@ -62,8 +62,10 @@ def test_each_plan_is_shown_before_its_run(revised):
         event.asset_observation_data.asset_observation
         for event in revised.events(revised.task_run, DagsterEventType.ASSET_OBSERVATION)
     ]
+    said = [card.description for card in cards if "plan_digest" in card.metadata]
     cards = [card.metadata for card in cards if "plan_digest" in card.metadata]
 
+    assert said == ["The plan, before it runs", "Another plan, revision 2, before it runs"]
     assert [card["revision"].value for card in cards] == [1, 2]
     assert "revises" not in cards[0]
     assert "fetch\\_part2" in cards[1]["revises"].value.replace("fetch_part2", "fetch\\_part2")

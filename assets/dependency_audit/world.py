@@ -84,7 +84,7 @@ def _uv_lines(packages: list[tuple[str, str]]) -> Iterator[str]:
     for name, version in packages:
         said, at = json.dumps(name, ensure_ascii=False), json.dumps(version, ensure_ascii=False)
         yield f"\n[[package]]\nname = {said}\nversion = {at}\n"
-        yield 'source = { registry = "https://pypi.org/simple" }\n'
+        yield 'source = { registry = "https://packages.example/simple" }\n'
         yield f'wheels = [\n    {{ url = "https://files.pythonhosted.org/{name[:40]}.whl", size = 1 }},\n]\n'
 
 

@@ -64,7 +64,7 @@ def package_lock(packages: list[tuple[str, str]] | None = None, workspaces: tupl
         "node_modules/billing": {"resolved": "services/billing", "link": True},
     }
     for name, version in packages if packages is not None else npm_packages():
-        resolved = f"https://registry.npmjs.org/{name}/-/{name.rpartition('/')[2]}-{version}.tgz"
+        resolved = f"https://packages.example/{name}/-/{name.rpartition('/')[2]}-{version}.tgz"
         entries[f"node_modules/{name}"] = {"version": version, "resolved": resolved, "license": "MIT"}
     if packages is None:  # installed twice, at one version: one package
         name, version = npm_packages()[5]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from dagster_planexec.contract.layout import credit_shape, effect_scope
@@ -61,7 +62,11 @@ def settle(settling: Settling, period: Period, *, replan: bool = False) -> RunRe
         return _settled(settling, period, replan=replan)
     except PlanexecError as error:  # the journal could not be read or written; what is in it stays, a later run goes on
         blank = RunReport.blank(settling.work.task, period, task_run_id=settling.task_run_id)
-        return blank.ended("error", error.code, error.message, error.hint)
+        report = blank.ended("error", error.code, error.message, error.hint)
+        if settling.task_run_id is not None:
+            with suppress(PlanexecError):  # a journal that takes nothing takes no report; whoever called has it
+                save_report(settling.work.journal, settling.task_run_id, report)
+        return report
 
 
 def _settled(settling: Settling, period: Period, *, replan: bool) -> RunReport:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -28,9 +29,9 @@ class Look(Probe):
         """The table, in the days that are counted."""
         return table(f"{self.table} [{self.start}, {self.end})")
 
+    @abstractmethod
     def measured(self, session: Session) -> Mapping[str, Fact]:
         """The facts."""
-        raise NotImplementedError
 
     def observe(self, ports: Ports) -> Observation:
         """Run the query."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,10 +12,10 @@ from assets.demo.world import DemoWorld
 from assets.vendor_reconciliation.binding import VENDOR_RECONCILIATION
 from dagster_planexec.compiler.binding import work_of
 from dagster_planexec.execute.work import Work
-from dagster_planexec.plan.model import Plan
-from dagster_planexec.planner.request import PlanRequest
+from dagster_planexec.journal.journal import Attempt
 from dagster_planexec.settle import settle
 from dagster_planexec.settling.parts import Settling
+from dagster_planexec.world.period import Period
 from tests.support.plan_edits import edited_plan
 from tests.support.settled import PERIOD, ScriptedPlanner, StepLauncher
 from tests.support.worlds import world
@@ -61,10 +61,10 @@ HOSTILE: dict[str, tuple[list[dict[str, Any]], set[str]]] = {
         [{"set": "steps/reconcile/args/inputs/vendor", "to": {"ref": "reconcile.table"}}], {"self-ref", "cycle"},
     ),
     "a secret by reference": (
-        [{"set": "steps/write_report/args/name", "to": {"ref": "env.AWS_SECRET_ACCESS_KEY"}}], {"dangling-ref"},
+        [{"set": "steps/write_report/args/name", "to": {"ref": "env.A_SECRET"}}], {"dangling-ref"},
     ),
     "a secret by template": (
-        [{"set": "steps/write_report/args/name", "to": "${AWS_SECRET_ACCESS_KEY}-2026-03"}], {"vague-step"},
+        [{"set": "steps/write_report/args/name", "to": "${A_SECRET}-2026-03"}], {"vague-step"},
     ),
     "code in a template": (
         [{"set": "steps/write_report/args/name", "to": "{{ cycler.__init__.__globals__.os.environ }}"}], {"vague-step"},
@@ -100,6 +100,7 @@ def test_a_hostile_plan_is_refused_whole(flagship: Work, name: str) -> None:
     assert (report.status, report.exit_code) == ("rejected", 5)
     assert codes <= {finding["code"] for finding in report.findings if finding["severity"] == "error"}
     assert len(planner.asked) == 2
+    assert SECRET not in json.dumps(report.as_json())
     assert (events(flagship, "calling", "step-started", "admitted"), report.plan_run_id) == ([], None)
 
 
@@ -108,20 +109,19 @@ def test_a_hostile_revision_is_refused_whole(flagship: Work, world: DemoWorld, n
     """What a first plan may not do, a second may not; what was done before it stands, and nothing is added to it."""
     edits, codes = HOSTILE[name]
 
-    def answer(request: PlanRequest, n: int) -> Plan:
-        if n == 1:
-            world.put(world.key("-part2.csv"), world.read(world.export_key))  # while the plan is being written
-            return edited_plan([])
-        return edited_plan(edits)
+    class PartArrives(StepLauncher):
+        def launch(self, *, attempt: Attempt, plan_digest: str, period: Period) -> str:
+            world.put(world.key("-part2.csv"), world.read(world.export_key))  # under the checked plan
+            return super().launch(attempt=attempt, plan_digest=plan_digest, period=period)
 
-    task = replace(flagship.task, limits=replace(flagship.task.limits, max_replans=1))
-    work = replace(flagship, task=task)
-    planner = ScriptedPlanner(answer)
-    report = settle(Settling(work, planner, StepLauncher(work)), PERIOD)
+    planner = ScriptedPlanner(lambda _, n: edited_plan([] if n == 1 else edits))
+    report = settle(Settling(flagship, planner, PartArrives(flagship)), PERIOD)
 
+    assert (report.status, report.cause) == ("stopped", "DROP_INCOMPLETE")
+    assert report.code in {"PLAN_REJECTED", "DROP_INCOMPLETE", "EXPECTATION_FAILED"}
     assert codes <= {finding["code"] for finding in report.findings if finding["severity"] == "error"}
-    assert report.status in {"stopped", "rejected"}
-    assert {e.payload["tool"] for e in events(work, "calling")} <= {"warehouse.snapshot", "warehouse.create_table"}
+    assert [request.revising is not None for request in planner.asked] == [False, True, True]
+    assert [e.payload["tool"] for e in events(flagship, "calling")] == ["warehouse.snapshot", "warehouse.create_table"]
 
 
 def test_a_plan_of_another_task_or_period_is_refused(flagship: Work) -> None:

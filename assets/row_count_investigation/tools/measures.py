@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, cast
 
@@ -93,13 +94,13 @@ class LogResult(Model):
 class Measuring(Tool):
     """Looks once, and puts what it saw into a result. Its seal is the same look: it holds while the tables do."""
 
+    @abstractmethod
     def look(self, args: Any, period: Period) -> Look:  # noqa: ANN401 - an instance of contract.args
         """The probe that measures."""
-        raise NotImplementedError
 
+    @abstractmethod
     def told(self, args: Any, facts: Mapping[str, Any]) -> Model:  # noqa: ANN401 - as above
         """The result of what was seen."""
-        raise NotImplementedError
 
     def call(self, args: Any, call: ToolCall) -> Outcome:  # noqa: ANN401 - as above
         """Look."""

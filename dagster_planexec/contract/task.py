@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Literal
 
+from dagster_planexec.contract.effects.policy import ApprovalPolicy
 from dagster_planexec.contract.file_contract import FileContract
 from dagster_planexec.contract.strategies import strategies_of
 from dagster_planexec.errors import PlanexecError
@@ -226,6 +227,8 @@ class Task:
     """Whether a plan may end at a checkpoint, to be continued from what was seen there."""
     recovery_choice: bool = False
     """Whether a model may pick where the rules leave several things to do. It picks from their menu, or nothing."""
+    approval: ApprovalPolicy = field(default_factory=ApprovalPolicy)
+    """Who may release what waits for a person."""
     last_period: str | None = None
 
     def __post_init__(self) -> None:

@@ -89,6 +89,8 @@ class ToolCall:
     """What a port saw while it worked for the tool (bytes on the wire); written by `witness`, read by checks."""
     preview: Observation | None = None
     """What `Tool.preview` saw when the preconditions were judged. An irreversible tool does exactly that or nothing."""
+    released: frozenset[str] = frozenset()
+    """Codes of holds that people have released for exactly what `preview` saw."""
     given_up: Event = field(default_factory=Event, compare=False)
     """Set when the harness no longer waits for the call. What is done after that is done for nobody."""
 

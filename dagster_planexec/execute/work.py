@@ -47,6 +47,8 @@ class Run:
     run_id: str
     backfill: str | None = None
     """The backfill that asked for this run together with others; None if this period was asked for by itself."""
+    lease_token: int | None = None
+    """Under which the run holds its month; None where nobody holds leases, as for a look at a plan."""
 
 
 def call_of(run: Run, step: str, contract: ToolContract) -> ToolCall:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -22,6 +23,9 @@ from dagster_planexec.plan.digest import canonical_bytes, full_digest, semantic_
 from dagster_planexec.plan.model import Plan, as_json, parse_plan
 
 __all__ = ["Attempt", "Event", "Journal", "Listener", "NewEvent"]
+
+Fence = Callable[[sa.Connection], None]
+"""Asked inside a writer's transaction; raises LEASE_LOST if whoever writes no longer holds the month."""
 
 Listener = Callable[[str, str | None], None]
 """Called after an event is written, with its kind and step. It is told, it is never asked."""
@@ -45,6 +49,8 @@ class Journal:
         self._engine = open_engine(place_of(name, looking=looking), looking=looking)
         self._reader = reader_of(self._engine)
         self._listeners = tuple(listeners)
+        self.fence: Fence | None = None
+        """Set by whoever holds a month's lease: what a run writes is refused once another run holds the month."""
         self.version = NEWEST
         try:
             if looking:
@@ -73,6 +79,20 @@ class Journal:
     def snapshot(self) -> sa.Engine:
         """For the sibling modules, to read much, row by row, as it was at one instant."""
         return snapshot_of(self._engine)
+
+    @contextmanager
+    def writing(self) -> Iterator[sa.Connection]:
+        """A transaction for what a run writes about its month, all or nothing.
+
+        If this journal belongs to a run, only the run that holds the month may write.
+
+        Raises:
+            PlanexecError: LEASE_LOST.
+        """
+        with self._engine.begin() as db:
+            if self.fence is not None:
+                self.fence(db)  # one writer at a time: what is asked here is true until the transaction ends
+            yield db
 
     def close(self) -> None:
         """Let go of the database."""
@@ -162,7 +182,7 @@ class Journal:
         attempt_id = f"att_{secrets.token_hex(6)}"
         opening = NewEvent("attempt-opened", None, {"supersedes": newest.id if newest else None})
         try:
-            with self._engine.begin() as db:
+            with self.writing() as db:
                 last = db.execute(
                     sa.select(t.attempts.c.id, t.attempts.c.opened_seq)
                     .where(t.attempts.c.task == task, t.attempts.c.period == period)
@@ -207,7 +227,7 @@ class Journal:
                 this attempt.
         """
         values = {"admission": dumps(admission)} | ({"inputs_digest": inputs_digest} if inputs_digest else {})
-        with self._engine.begin() as db:
+        with self.writing() as db:
             db.execute(sa.update(t.attempts).where(t.attempts.c.id == attempt_id).values(**values))
         return admission
 
@@ -238,7 +258,7 @@ class Journal:
         """Make a plan the attempt's plan, as its next revision. What waits for a person waits under another plan."""
         said = redacted(provenance)
         adopted = NewEvent("plan-adopted", None, {"digest": digest, **said})
-        with self._engine.begin() as db:
+        with self.writing() as db:
             waits = (t.holds.c.attempt == attempt_id, t.holds.c.state == "open", t.holds.c.plan_digest != digest)
             db.execute(sa.update(t.holds).where(*waits).values(state="superseded"))
             db.execute(
@@ -252,7 +272,7 @@ class Journal:
     def close_run(self, attempt_id: str, run_id: str | None, status: str, code: str | None) -> None:
         """Note how a run of the attempt ended; a later run may continue it. What it held is settled with it."""
         ended = NewEvent("run-ended", None, {"status": status, "code": code})
-        with self._engine.begin() as db:
+        with self.writing() as db:
             # One that was superseded meanwhile stays so: how its last run ended is no news of the month.
             own = (t.attempts.c.id == attempt_id, t.attempts.c.status != "superseded")
             db.execute(sa.update(t.attempts).where(*own).values(status=status, code=code))
@@ -272,7 +292,7 @@ class Journal:
         batch = list(events)
         if not batch:
             return
-        with self._engine.begin() as db:
+        with self.writing() as db:
             _insert(db, attempt_id, run_id, batch)
         self._tell(batch)
 

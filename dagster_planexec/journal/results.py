@@ -1,9 +1,8 @@
-"""Results of done steps, landed copies and holds: what a later run of the same month may build on."""
+"""Results of done steps and landed copies: what a later run of the same month may build on."""
 
 from __future__ import annotations
 
 import json
-import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,7 +12,6 @@ import sqlalchemy as sa
 
 from dagster_planexec.contract.tool import AdmittedObject
 from dagster_planexec.contract.verdict import Verdict
-from dagster_planexec.journal.door.redact import redacted
 from dagster_planexec.journal.encoding import (
     decode_observation,
     decode_verdict,
@@ -68,7 +66,7 @@ def save_done(journal: Journal, attempt_id: str, done: DoneStep) -> None:
         "duration_ms": int(done.duration_s * 1000),
     }
     body["digest"] = digest_of(body)
-    with journal.engine.begin() as db:
+    with journal.writing() as db:
         db.execute(
             sa.insert(t.results).values(
                 attempt=attempt_id,
@@ -142,7 +140,7 @@ def save_landing(journal: Journal, *, task: str, period: str, attempt_id: str, a
         "version_id": facts.version_id,
         "last_modified": facts.last_modified.isoformat(),
     }
-    with journal.engine.begin() as db:
+    with journal.writing() as db:
         db.execute(
             sa.insert(t.landings).values(
                 task=task,
@@ -180,79 +178,3 @@ def landed_for(journal: Journal, task: str, period: str) -> dict[tuple[str, str]
             if row["sha256"] not in {version.sha256 for version in versions}:
                 versions.append(AdmittedObject(facts, row["sha256"], from_landing=True))
     return out
-
-
-@dataclass(frozen=True, slots=True)
-class HoldRecord:
-    """A step that waits for a person."""
-
-    id: str
-    attempt: str
-    task: str
-    period: str
-    step: str
-    code: str
-    plan_digest: str
-    facts: Mapping[str, Any]
-    state: str
-    opened_at: str
-
-
-def open_hold(
-    journal: Journal,
-    *,
-    attempt_id: str,
-    task: str,
-    period: str,
-    step: str,
-    code: str,
-    plan_digest: str,
-    facts: Mapping[str, Any],
-) -> HoldRecord:
-    """The one open hold of the month: the same question asked again is the same hold, another one supersedes it."""
-    facts = redacted(facts)
-    with journal.engine.begin() as db:
-        found = (
-            db.execute(
-                sa.select(t.holds).where(t.holds.c.task == task, t.holds.c.period == period, t.holds.c.state == "open")
-            )
-            .mappings()
-            .first()
-        )
-        asked = {"attempt": attempt_id, "step": step, "code": code, "plan_digest": plan_digest, "body": dumps(facts)}
-        if found is not None and all(found[name] == value for name, value in asked.items()):
-            return _hold(dict(found))
-        if found is not None:
-            db.execute(sa.update(t.holds).where(t.holds.c.id == found["id"]).values(state="superseded"))
-        row = {
-            "id": f"hold_{secrets.token_hex(6)}",
-            "task": task,
-            "period": period,
-            "state": "open",
-            "opened_at": datetime.now(UTC).isoformat(),
-            **asked,
-        }
-        db.execute(sa.insert(t.holds).values(**row))
-    return _hold(row)
-
-
-def hold(journal: Journal, hold_id: str) -> HoldRecord | None:
-    """The hold of that id, or None."""
-    with journal.reader.connect() as db:
-        row = db.execute(sa.select(t.holds).where(t.holds.c.id == hold_id)).mappings().first()
-    return _hold(dict(row)) if row else None
-
-
-def _hold(row: Mapping[str, Any]) -> HoldRecord:
-    return HoldRecord(
-        row["id"],
-        row["attempt"],
-        row["task"],
-        row["period"],
-        row["step"],
-        row["code"],
-        row["plan_digest"],
-        json.loads(row["body"]),
-        row["state"],
-        row["opened_at"],
-    )

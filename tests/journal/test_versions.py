@@ -18,7 +18,8 @@ from dagster_planexec.errors import PlanexecError
 from dagster_planexec.journal.arrivals.drop import seen_for
 from dagster_planexec.journal.arrivals.requests import deliveries, unstarted
 from dagster_planexec.journal.journal import Journal, NewEvent
-from dagster_planexec.journal.results import hold, landed_for, open_hold, tools_done
+from dagster_planexec.journal.money.holds import hold, open_hold
+from dagster_planexec.journal.results import landed_for, tools_done
 from dagster_planexec.journal.run_report import load_report, newest_ends
 from dagster_planexec.journal.store import migrate
 from dagster_planexec.journal.store import tables as t
@@ -52,7 +53,7 @@ def test_a_new_journal_has_the_newest_version(journal: Journal) -> None:
     """Every version it went through is named, once."""
     with journal.reader.connect() as db:
         assert db.execute(sa.select(t.schema.c.version).order_by(t.schema.c.version)).scalars().all() == [1, 2, 3, 4]
-    assert journal.version == migrate.NEWEST == 4
+    assert journal.version == migrate.NEWEST == 5
 
 
 def test_what_the_migrations_make_is_what_the_program_expects(journal: Journal) -> None:
@@ -206,7 +207,7 @@ def test_a_migration_that_fails_leaves_the_journal_as_it_was(old: Path, monkeypa
 
     with monkeypatch.context() as patch:
         patch.setattr(migrate, "MIGRATIONS", (*migrate.MIGRATIONS, breaks))
-        patch.setattr(migrate, "NEWEST", 5)
+        patch.setattr(migrate, "NEWEST", 6)
         with pytest.raises(OSError, match="No space"):
             Journal()
 

@@ -27,7 +27,7 @@ from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.admit import read_sql
 from dagster_planexec.journal.encoding import decode, plain
 from dagster_planexec.journal.journal import Attempt, Journal
-from dagster_planexec.journal.results import hold
+from dagster_planexec.journal.money.holds import hold
 from dagster_planexec.journal.run_report import load_report, newest_report
 from dagster_planexec.journal.told.trace import known_attempt, trace_of_attempt
 from dagster_planexec.plan.digest import full_digest

@@ -18,7 +18,8 @@ from dagster_planexec.execute.work import Run, StepReport, call_of
 from dagster_planexec.journal.attempts.waits import waits
 from dagster_planexec.journal.encoding import bounded, encode
 from dagster_planexec.journal.journal import NewEvent
-from dagster_planexec.journal.results import DoneStep, open_hold, save_done, save_landing
+from dagster_planexec.journal.money.holds import open_hold
+from dagster_planexec.journal.results import DoneStep, save_done, save_landing
 from dagster_planexec.plan.model import Step
 from dagster_planexec.recovery.decide import Weighed, weigh
 from dagster_planexec.recovery.decision import (

@@ -28,8 +28,13 @@ KEPT = {
     "planexec_run_requests": "which deliveries a run was asked for",
     "planexec_failures": "how steps have failed, and what helped",
     "planexec_runs_noted": "what failures are a share of",
+    "planexec_leases": "who holds a month, and the number that the next holder counts on from",
+    "planexec_effects": "what was issued, line by line: without it nobody knows what was paid",
+    "planexec_effect_changes": "how each of these lines came to be settled",
+    "planexec_decisions": "who approved or rejected what, and the signatures",
+    "planexec_hold_notices": "what people were told of holds",
 }
-"""Tables of which nothing is removed, and what for. Effects are in the credit system, and not in the journal at all."""
+"""Tables of which nothing is removed, and what for."""
 
 OUTLINE = frozenset({"attempt-opened", "run-ended", "pruned"})
 """Events that stay of every attempt, a line each: that it was, how its runs ended, and that the rest was removed."""

@@ -13,11 +13,17 @@ import sqlalchemy as sa
 
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.journal.store import tables as t
-from dagster_planexec.journal.store.migrations import append_only, baseline, failures, one_open_hold
+from dagster_planexec.journal.store.migrations import append_only, baseline, failures, money, one_open_hold
 
 Migration = Callable[[sa.Connection], None]
 
-MIGRATIONS: tuple[Migration, ...] = (baseline.apply, append_only.apply, one_open_hold.apply, failures.apply)
+MIGRATIONS: tuple[Migration, ...] = (
+    baseline.apply,
+    append_only.apply,
+    one_open_hold.apply,
+    failures.apply,
+    money.apply,
+)
 """The n-th makes version n of version n - 1. They are only ever added to."""
 NEWEST = len(MIGRATIONS)
 UNVERSIONED = 1

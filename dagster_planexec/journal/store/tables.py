@@ -92,6 +92,11 @@ holds = sa.Table(
     sa.Column("body", TEXT, nullable=False),
     sa.Column("state", TEXT, nullable=False),
     sa.Column("opened_at", TEXT, nullable=False),
+    # What a decision about it is bound to, as canonical JSON; None for holds that nobody can release.
+    sa.Column("bound", TEXT),
+    sa.Column("expires_at", TEXT),
+    sa.Column("closed_at", TEXT),
+    sa.Column("closed_because", TEXT),
     # A month asks at most one question at a time.
     sa.Index(
         "planexec_holds_open",
@@ -209,4 +214,83 @@ runs_noted = sa.Table(
     sa.Column("period", TEXT, nullable=False),
     sa.Column("at", TEXT, nullable=False),
     sa.Index("planexec_runs_noted_task", "task"),
+)
+
+# One row for each month that was ever run: who holds it, or who held it last.
+leases = sa.Table(
+    "planexec_leases",
+    metadata,
+    sa.Column("task", TEXT, primary_key=True),
+    sa.Column("period", TEXT, primary_key=True),
+    # Rises with every holder; what is written under an older one is refused.
+    sa.Column("token", sa.BigInteger, nullable=False),
+    sa.Column("state", TEXT, nullable=False),
+    sa.Column("holder", TEXT, nullable=False),
+    sa.Column("taken_at", TEXT, nullable=False),
+    sa.Column("beat_at", TEXT, nullable=False),
+    sa.Column("lasts_s", sa.Integer, nullable=False),
+)
+
+# Every line that was ever to be issued, written before it is. The key names no task, tool, plan or attempt.
+effects = sa.Table(
+    "planexec_effects",
+    metadata,
+    sa.Column("seq", SEQUENCE, primary_key=True, autoincrement=True),
+    sa.Column("effect_scope", TEXT, nullable=False),
+    sa.Column("period", TEXT, nullable=False),
+    sa.Column("line_key", TEXT, nullable=False),
+    # 1 for the line itself, 2 and more for what was issued on top when its amount had risen.
+    sa.Column("ordinal", sa.Integer, nullable=False),
+    sa.Column("amount", TEXT, nullable=False),
+    sa.Column("currency", TEXT, nullable=False),
+    sa.Column("target", TEXT, nullable=False),
+    sa.Column("task", TEXT, nullable=False),
+    sa.Column("tool", TEXT, nullable=False),
+    sa.Column("attempt", TEXT, nullable=False),
+    sa.Column("run_id", TEXT, nullable=False),
+    sa.Column("token", sa.BigInteger),
+    sa.Column("hold_id", TEXT),
+    sa.Column("intended_at", TEXT, nullable=False),
+    sa.Column("state", TEXT, nullable=False),
+    sa.Column("ended_at", TEXT),
+    sa.Column("said", TEXT),
+    sa.UniqueConstraint("effect_scope", "period", "line_key", "ordinal"),
+    sa.Index("planexec_effects_task", "task", "period"),
+)
+
+# How the state of an effect has changed, and who changed it: a run, a look-up, a person.
+effect_changes = sa.Table(
+    "planexec_effect_changes",
+    metadata,
+    sa.Column("seq", SEQUENCE, primary_key=True, autoincrement=True),
+    sa.Column("effect", sa.BigInteger, nullable=False),
+    sa.Column("at", TEXT, nullable=False),
+    sa.Column("state", TEXT, nullable=False),
+    sa.Column("by", TEXT, nullable=False),
+    sa.Column("said", TEXT, nullable=False),
+    sa.Index("planexec_effect_changes_effect", "effect"),
+)
+
+# What people decided about holds: the signed text, and its signature.
+decisions = sa.Table(
+    "planexec_decisions",
+    metadata,
+    sa.Column("seq", SEQUENCE, primary_key=True, autoincrement=True),
+    sa.Column("hold_id", TEXT, nullable=False),
+    sa.Column("decision", TEXT, nullable=False),
+    sa.Column("by", TEXT, nullable=False),
+    sa.Column("at", TEXT, nullable=False),
+    sa.Column("key_id", TEXT, nullable=False),
+    sa.Column("body", TEXT, nullable=False),
+    sa.Column("signature", TEXT, nullable=False),
+    sa.UniqueConstraint("hold_id", "by"),
+)
+
+# Which news of a hold somebody was told of.
+hold_notices = sa.Table(
+    "planexec_hold_notices",
+    metadata,
+    sa.Column("hold_id", TEXT, primary_key=True),
+    sa.Column("kind", TEXT, primary_key=True),
+    sa.Column("at", TEXT, nullable=False),
 )

@@ -97,7 +97,7 @@ def next_command(report: RunReport) -> str:
 
 
 def ending(report: RunReport, made: Sequence[Made]) -> dg.Failure | None:
-    """The failure of a task run, or None if it ends green: succeeded, waiting for a person or for a time, stood back."""
+    """The failure of a task run, or None if it ends green: succeeded, waiting for a person or a time, stood back."""
     if report.status in {"waiting", "stood-back"}:
         return None  # what is not made yet is made by the run that a sensor starts, or by the one that holds the month
     if report.status in {"succeeded", "held"}:

@@ -37,7 +37,8 @@ PARTITION = click.option("--partition", required=True, help="The period, e.g. 20
 def main(context: click.Context, project: Path | None) -> None:
     """A model writes a plan, code keeps the guarantees.
 
-    Exit codes: 0 succeeded, 3 held for a person, 4 stopped, 5 plan rejected, 6 waiting for a time, 1 error.
+    Exit codes: 0 succeeded, 3 held for a person, 4 stopped, 5 plan rejected, 6 waiting for a time, 7 stood back for a
+    run that holds the period, 1 error.
     """
     context.obj = project
 

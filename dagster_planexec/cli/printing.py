@@ -24,6 +24,7 @@ _ENDS = {"failed", "held", "waiting"}
 STYLES = {
     "done": "green", "reused": "cyan", "failed": "bold red", "held": "yellow", "waiting": "yellow", "not-run": "dim",
     "succeeded": "bold green", "settled": "green", "stopped": "bold red", "rejected": "bold red", "error": "bold red",
+    "stood-back": "yellow",
     "unchanged": "green", "changed": "bold red", "gone": "bold red", "new": "yellow", "not observed": "yellow",
 }  # fmt: skip
 WIDTH = 140

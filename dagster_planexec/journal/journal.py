@@ -94,6 +94,16 @@ class Journal:
                 self.fence(db)  # one writer at a time: what is asked here is true until the transaction ends
             yield db
 
+    def require_held(self) -> None:
+        """Ask the fence and write nothing: for whoever is about to do what cannot be undone.
+
+        Raises:
+            PlanexecError: LEASE_LOST if another run holds the month by now.
+        """
+        if self.fence is not None:
+            with self._reader.connect() as db:
+                self.fence(db)
+
     def close(self) -> None:
         """Let go of the database."""
         self._engine.dispose()

@@ -63,12 +63,12 @@ class Loop(Launcher):
     work: Work
     reports: list[StepReport] = field(default_factory=list)
 
-    def launch(self, *, attempt: Attempt, plan_digest: str, period: Period) -> str:
+    def launch(self, *, attempt: Attempt, plan_digest: str, period: Period, lease_token: int) -> str:
         """Every step in the order of the plan's graph."""
         plan = self.work.journal.load_plan(plan_digest)
         run_id = f"plan-run-{next(_runs)}-{uuid.uuid4().hex[:8]}"
         admission = decode_admission(attempt.admission)
-        run = Run(self.work, attempt.id, plan, plan_digest, period, admission, run_id)
+        run = Run(self.work, attempt.id, plan, plan_digest, period, admission, run_id, lease_token=lease_token)
         for step in topological_order(edges(plan)):
             decision: Decision = Retry("", 0)
             while isinstance(decision, Retry):

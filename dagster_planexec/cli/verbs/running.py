@@ -35,6 +35,7 @@ def run_task(
     """
     import dagster as dg  # noqa: PLC0415 - a second that `--help` does not pay
 
+    from dagster_planexec.definitions.asking import STARTED_BY_TAG  # noqa: PLC0415 - as above
     from dagster_planexec.definitions.build import task_job  # noqa: PLC0415 - as above
 
     task = planned.binding.task
@@ -44,7 +45,11 @@ def run_task(
         with _quiet(home / LOG), dg.DagsterInstance.get() as instance, following(journal, task.name, period, console):
             config = {"ops": {task.name: {"config": {"replan": replan}}}}
             result = job.execute_in_process(
-                instance=instance, partition_key=period.key, raise_on_error=False, run_config=config
+                instance=instance,
+                partition_key=period.key,
+                raise_on_error=False,
+                run_config=config,
+                tags={STARTED_BY_TAG: "`planexec run`"},
             )
         document = load_report(journal, result.run_id)
     finally:

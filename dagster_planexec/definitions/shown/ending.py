@@ -97,9 +97,9 @@ def next_command(report: RunReport) -> str:
 
 
 def ending(report: RunReport, made: Sequence[Made]) -> dg.Failure | None:
-    """The failure of a task run, or None if it ends green: succeeded, or waiting for a person or for a time."""
-    if report.status == "waiting":
-        return None  # what is not made yet is made by the run that the waits sensor starts
+    """The failure of a task run, or None if it ends green: succeeded, waiting for a person or a time, stood back."""
+    if report.status in {"waiting", "stood-back"}:
+        return None  # what is not made yet is made by the run that a sensor starts, or by the one that holds the month
     if report.status in {"succeeded", "held"}:
         left = next((m for m in made if not m.is_made), None)
         if left is None:

@@ -80,8 +80,20 @@ def run_step(run: Run, step_id: str) -> StepReport:
     happens once per step and run at most, so this ends.
 
     Returns:
-        What became of it. `state` is None if the decision is to try again after a pause.
+        What became of it. `state` is None if the decision is to try again after a pause. Once another run holds the
+        month, it has failed with LEASE_LOST, and nothing of it is journalled: not that it was called, not how it ended.
     """
+    try:
+        return _tried_step(run, step_id)
+    except PlanexecError as error:
+        if error.code != "LEASE_LOST":
+            raise
+        step = run.plan.step(step_id)
+        text = trouble(run, step, error.code, error.message)
+        return StepReport(step.id, step.tool, "failed", error.code, text, 0, 0.0, (), Stop(text))
+
+
+def _tried_step(run: Run, step_id: str) -> StepReport:
     while True:
         report = _try_step(run, step_id)
         match report.decision:
@@ -107,10 +119,6 @@ def _try_step(run: Run, step_id: str) -> StepReport:
     tries = 1 + len(run.work.journal.events(run.attempt, run_id=run.run_id, kinds=["step-started"], step=step_id))
     append(run, NewEvent("step-started", step_id, {"try": tries}))
     contract = run.work.tools[step.tool].contract
-    if contract.effect == "irreversible" and run.work.journal.attempt(run.attempt).status == "superseded":
-        said = "a later run opened the month anew, and what cannot be undone is that one's to do"
-        lost = Tried((), "precondition", "LEASE_LOST", trouble(run, step, "LEASE_LOST", said))
-        return finish(run, step, lost, tries, started)
     respell = (lambda raw: respelt(raw, contract)) if was_corrected(run, step) else None
     resolved = resolve_step(run, step, inputs, respell=respell)
     if isinstance(resolved, Unfit):
@@ -124,6 +132,8 @@ def _try_step(run: Run, step_id: str) -> StepReport:
             state = "done"
         tried = _with_surprises(run, step, resolved, reused or _try_once(run, step, resolved, tries, started))
     except PlanexecError as error:
+        if error.code == "LEASE_LOST":
+            raise  # there is nothing to decide, and nobody to tell
         text = trouble(run, step, error.code, error.message)
         after_s = error.retry_after_s if isinstance(error, PortError) else None
         tried = Tried((), "precondition", error.code, text, retry_after_s=after_s)

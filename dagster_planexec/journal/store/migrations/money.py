@@ -21,7 +21,21 @@ sa.Table(
     sa.Column("holder", TEXT, nullable=False),
     sa.Column("taken_at", TEXT, nullable=False),
     sa.Column("beat_at", TEXT, nullable=False),
+    sa.Column("beat_s", sa.Float),
     sa.Column("lasts_s", sa.Integer, nullable=False),
+)
+
+sa.Table(
+    "planexec_stood_back",
+    metadata,
+    sa.Column("seq", SEQUENCE, primary_key=True, autoincrement=True),
+    sa.Column("task", TEXT, nullable=False),
+    sa.Column("period", TEXT, nullable=False),
+    sa.Column("token", sa.BigInteger, nullable=False),
+    sa.Column("run_id", TEXT),
+    sa.Column("run_key", TEXT),
+    sa.Column("at", TEXT, nullable=False),
+    sa.Index("planexec_stood_back_month", "task", "period"),
 )
 
 sa.Table(

@@ -232,10 +232,18 @@ CODES: dict[str, Meaning] = {
     "EFFECT_UNKNOWN": Meaning(
         "effect",
         "nobody can say whether an irreversible call happened",
-        "look it up in the target system before anything else",
+        "run the month again: it is looked up first, and never issued twice; if the target cannot say, "
+        "`planexec effects settle`",
     ),
     "EFFECT_DIFFERS": Meaning(
-        "effect", "a credit was issued under this key with another amount", "settle the difference by hand"
+        "effect",
+        "a credit was issued under this key with another amount, or is no longer due",
+        "look at the difference: `planexec show HOLD`",
+    ),
+    "EFFECTS_NOT_DUE": Meaning(
+        "effect",
+        "the period is before the first one that may have effects, so nothing irreversible is done for it",
+        "nothing, if that is right; else correct effects_from of the task's irreversible deliverable",
     ),
     "APPROVAL_REQUIRED": Meaning(
         "effect",

@@ -97,6 +97,7 @@ STRATEGIES: Mapping[str, Strategies] = MappingProxyType(
         # What cannot be undone: a person, or nobody.
         "EFFECT_UNKNOWN": STOP,
         "EFFECT_DIFFERS": A_PERSON,
+        "EFFECTS_NOT_DUE": STOP,
         "APPROVAL_REQUIRED": A_PERSON,
         "CAP_EXCEEDED": A_PERSON,
         "APPROVAL_STALE": STOP,

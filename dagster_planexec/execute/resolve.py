@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from dagster_planexec.checks.scope import FILES, Produced, StepScope
 from dagster_planexec.contract.outcome import Failed
 from dagster_planexec.contract.tool import Model
-from dagster_planexec.execute.work import Run
+from dagster_planexec.execute.work import Run, call_of
 from dagster_planexec.journal.encoding import encode
 from dagster_planexec.journal.results import DoneStep, done_in_run, identity_of
 from dagster_planexec.plan.digest import digest_of
@@ -92,7 +92,8 @@ def scope_of(run: Run, step: Step, resolved: Resolved, result: BaseModel | None 
         task=run.work.task, period=run.period, step=step.id, contract=tool.contract, args=resolved.args, result=result,
         admission=run.admission, roots=run.work.ports.roots, consumed=consumed_by(run.plan),
         inputs={name: Produced(scope_again(run, done), done.seal) for name, done in resolved.inputs.items()},
-        backfill=run.backfill, claim_args=claim_args_of(step), **more,
+        backfill=run.backfill, claim_args=claim_args_of(step),
+        elsewhere=call_of(run, step.id, tool.contract).elsewhere, **more,
     )  # fmt: skip
 
 

@@ -66,6 +66,15 @@ class Journal:
         return f"Journal({self.name!r})"
 
     @property
+    def lasts(self) -> bool:
+        """Whether it outlives this process at all: a database in memory does not."""
+        return self._engine.url.get_backend_name() != "sqlite" or self._engine.url.database not in {
+            None,
+            "",
+            ":memory:",
+        }
+
+    @property
     def engine(self) -> sa.Engine:
         """For the sibling modules, to write their own tables: every transaction on it is a writer's."""
         return self._engine

@@ -15,6 +15,7 @@ from dagster_planexec.contract.outcome import Done, Failed, Held, StepState
 from dagster_planexec.contract.tool import Tool, ToolCall
 from dagster_planexec.contract.verdict import Verdict, first_shut
 from dagster_planexec.errors import PlanexecError, PortError
+from dagster_planexec.execute.effect.not_due import why_not_due
 from dagster_planexec.execute.judging import (
     bind,
     changed_inputs,
@@ -119,6 +120,9 @@ def _try_step(run: Run, step_id: str) -> StepReport:
     tries = 1 + len(run.work.journal.events(run.attempt, run_id=run.run_id, kinds=["step-started"], step=step_id))
     append(run, NewEvent("step-started", step_id, {"try": tries}))
     contract = run.work.tools[step.tool].contract
+    not_due = why_not_due(run, contract)
+    if not_due is not None:
+        return not_run(run, step, not_due, code="EFFECTS_NOT_DUE")
     respell = (lambda raw: respelt(raw, contract)) if was_corrected(run, step) else None
     resolved = resolve_step(run, step, inputs, respell=respell)
     if isinstance(resolved, Unfit):
@@ -150,9 +154,9 @@ def stop_of(run: Run) -> tuple[str, str] | None:
     return (events[0].step or "the run", str(events[0].payload["code"])) if events else None
 
 
-def not_run(run: Run, step: Step, because: str) -> StepReport:
-    """Journal that a step does not run, and why."""
-    report = StepReport(step.id, step.tool, "not-run", None, because, 0, 0.0, (), Stop(because))
+def not_run(run: Run, step: Step, because: str, *, code: str | None = None) -> StepReport:
+    """Journal that a step does not run, and why; with a code if a rule says so, and the run is whole without it."""
+    report = StepReport(step.id, step.tool, "not-run", code, because, 0, 0.0, (), Stop(because))
     append(run, ended(report))
     return report
 
@@ -265,7 +269,7 @@ def _call_and_judge(run: Run, step: Step, resolved: Resolved, call: ToolCall, so
         case Done():
             pass
     witnessed = tuple(call.witnessed)
-    scope = scope_of(run, step, resolved, outcome.result, witnessed=witnessed)
+    scope = scope_of(run, step, resolved, outcome.result, witnessed=witnessed, preview=call.preview)
     probe = tool.seal(resolved.args, outcome.result, call)
     left = look(probe, run.work.ports)
     after = changed_inputs(run, resolved, inputs, look_at_inputs(run, resolved))

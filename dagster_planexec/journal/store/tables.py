@@ -272,6 +272,8 @@ effects = sa.Table(
     sa.Column("state", TEXT, nullable=False),
     sa.Column("ended_at", TEXT),
     sa.Column("said", TEXT),
+    # The person who said how it ended, where nobody could find out.
+    sa.Column("settled_by", TEXT),
     sa.UniqueConstraint("effect_scope", "period", "line_key", "ordinal"),
     sa.Index("planexec_effects_task", "task", "period"),
 )

@@ -59,6 +59,7 @@ sa.Table(
     sa.Column("state", TEXT, nullable=False),
     sa.Column("ended_at", TEXT),
     sa.Column("said", TEXT),
+    sa.Column("settled_by", TEXT),
     sa.UniqueConstraint("effect_scope", "period", "line_key", "ordinal"),
     sa.Index("planexec_effects_task", "task", "period"),
 )

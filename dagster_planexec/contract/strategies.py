@@ -101,6 +101,7 @@ STRATEGIES: Mapping[str, Strategies] = MappingProxyType(
         "APPROVAL_REQUIRED": A_PERSON,
         "CAP_EXCEEDED": A_PERSON,
         "APPROVAL_STALE": STOP,
+        "DECISION_REFUSED": STOP,
         "HOLD_EXPIRED": STOP,
         "HOLD_SUPERSEDED": STOP,
         # The attempt and the set-up: nothing that a step could do differently.
@@ -118,6 +119,9 @@ STRATEGIES: Mapping[str, Strategies] = MappingProxyType(
     }
 )
 """Code to what may follow it. Whether it may here and now, the rules of `recovery` say. A code nobody knows stops."""
+
+RELEASABLE = frozenset(code for code, may_follow in STRATEGIES.items() if may_follow == A_PERSON)
+"""Codes that an approval turns into a pass. Nothing that the data says is among them."""
 
 
 def strategies_of(code: str, narrowed: Mapping[str, Collection[Strategy]] | None = None) -> Strategies:

@@ -98,6 +98,8 @@ class ToolCall:
     """Codes of holds that people have released for exactly what `preview` saw."""
     elsewhere: Elsewhere = ()
     """What the ledger says another system has issued for the effect's scope and period. Counts as issued."""
+    hold_id: str | None = None
+    """The hold under which they were released."""
     given_up: Event = field(default_factory=Event, compare=False)
     """Set when the harness no longer waits for the call. What is done after that is done for nobody."""
 

@@ -65,6 +65,11 @@ CODES: dict[str, Meaning] = {
         "something that belongs to the input is read by no step of the plan",
         "look at what is named; a plan that reads all of it is needed",
     ),
+    "TOO_LARGE": Meaning(
+        "fetch",
+        "a file is longer, once decoded, than its contract allows",
+        "ask the vendor what it is; if it is rightly as long, raise `max_bytes` in the file contract",
+    ),
     "BAD_FORMAT": Meaning(
         "fetch",
         "a file does not hold what a file of its name must",

@@ -56,6 +56,7 @@ STRATEGIES: Mapping[str, Strategies] = MappingProxyType(
         "FILE_CHANGED": ANOTHER_PLAN,
         "INPUT_UNREAD": ANOTHER_PLAN,
         "BAD_FORMAT": ANOTHER_PLAN,
+        "TOO_LARGE": STOP,  # no plan makes it shorter
         "BUCKET_GONE": STOP,
         "EMPTY_EXTRACT": ANOTHER_PLAN,
         "ROWCOUNT_MISMATCH": ANOTHER_PLAN,

@@ -37,6 +37,7 @@ from dagster_planexec.plan.foreign.json_lines import refuse_packed, what_to_do
 from dagster_planexec.plan.model import MAX_PLAN_BYTES, Plan, as_json, parse_plan, read_json
 from dagster_planexec.settle import prepare
 from dagster_planexec.settling.parts import Asking, Launcher, Settling
+from dagster_planexec.world.local.regular import open_named
 from dagster_planexec.world.period import Period
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def _period_of(planned: PlannedTask, plan: Plan) -> Period:
 
 def _read_plan(path: Path) -> Plan:
     try:
-        with path.open("rb") as file:
+        with open_named(path) as file:
             raw = file.read(MAX_PLAN_BYTES + 1)
         refuse_packed(raw)
     except OSError as error:

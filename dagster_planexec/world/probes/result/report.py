@@ -16,7 +16,6 @@ from __future__ import annotations
 import hashlib
 import html
 import json
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -25,7 +24,9 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, Literal
 
+from dagster_planexec.errors import PortError
 from dagster_planexec.world import subject
+from dagster_planexec.world.local.regular import NotAFileError, open_below
 from dagster_planexec.world.observation import Fact, Observation
 from dagster_planexec.world.ports import Ports, Session
 from dagster_planexec.world.probe import Probe
@@ -37,6 +38,8 @@ from dagster_planexec.world.subject import Subject
 Format = Literal["md", "html", "json"]
 FORMATS: tuple[Format, ...] = ("md", "html", "json")
 _READERS = {"md": "Markdown table reader", "html": "html.parser", "json": "json module"}
+MOST_BYTES = 16 * 1024 * 1024
+"""Bytes of one file of a report: what is longer was not written as one."""
 _NUMBER = re.compile(r"-?\d{1,3}(,\d{3})*(\.\d+)?|-?\d+(\.\d+)?")
 
 
@@ -172,15 +175,17 @@ def _read(root: Path, name: str) -> bytes | None:
     if Path(name).name != name:
         return None
     try:
-        handle = os.open(root / name, os.O_RDONLY | os.O_NOFOLLOW)
-    except (FileNotFoundError, NotADirectoryError):
+        with open_below(root, (name,)) as stream:
+            raw = stream.read(MOST_BYTES + 1)
+    except (FileNotFoundError, NotADirectoryError, NotAFileError):
         return None
     except OSError:
         if (root / name).is_symlink():
             return None
         raise
-    with os.fdopen(handle, "rb") as stream:
-        return stream.read()
+    if len(raw) > MOST_BYTES:
+        raise PortError("REPORT_MISMATCH", f"{name[:80]!r} has more than {MOST_BYTES:,} bytes; no report is as long")
+    return raw
 
 
 def _number(text: str) -> Fact:

@@ -243,6 +243,11 @@ CODES: dict[str, Meaning] = {
         "look at the held credits: `planexec show HOLD`",
     ),
     "APPROVAL_STALE": Meaning("effect", "what was approved is not what would be done now", "ask for a new approval"),
+    "DECISION_REFUSED": Meaning(
+        "effect",
+        "a decision that does not count: of somebody who may not decide, forged, altered, or of another hold",
+        "read what it says; `planexec show HOLD` says who may decide and how",
+    ),
     "CAP_EXCEEDED": Meaning(
         "effect", "the credits exceed the task's cap", "look at the held credits: `planexec show HOLD`"
     ),

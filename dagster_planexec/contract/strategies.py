@@ -100,6 +100,7 @@ STRATEGIES: Mapping[str, Strategies] = MappingProxyType(
         "APPROVAL_REQUIRED": A_PERSON,
         "CAP_EXCEEDED": A_PERSON,
         "APPROVAL_STALE": STOP,
+        "DECISION_REFUSED": STOP,
         "HOLD_EXPIRED": STOP,
         "HOLD_SUPERSEDED": STOP,
         # The attempt and the set-up: nothing that a step could do differently.

@@ -206,8 +206,9 @@ class Journal:
                     )
                 )
                 if newest is not None:
-                    waits = (t.holds.c.task == task, t.holds.c.period == period, t.holds.c.state == "open")
-                    db.execute(sa.update(t.holds).where(*waits).values(state="superseded"))
+                    waits = (t.holds.c.task == task, t.holds.c.period == period, t.holds.c.state.in_(_WAITING))
+                    said = f"attempt {attempt_id} opened the month anew"
+                    db.execute(sa.update(t.holds).where(*waits).values(**_superseded(said)))
                     db.execute(sa.update(t.attempts).where(t.attempts.c.id == newest.id).values(status="superseded"))
                 _insert(db, attempt_id, None, [opening])
         except sa.exc.IntegrityError:
@@ -259,8 +260,8 @@ class Journal:
         said = redacted(provenance)
         adopted = NewEvent("plan-adopted", None, {"digest": digest, **said})
         with self.writing() as db:
-            waits = (t.holds.c.attempt == attempt_id, t.holds.c.state == "open", t.holds.c.plan_digest != digest)
-            db.execute(sa.update(t.holds).where(*waits).values(state="superseded"))
+            waits = (t.holds.c.attempt == attempt_id, t.holds.c.state.in_(_WAITING), t.holds.c.plan_digest != digest)
+            db.execute(sa.update(t.holds).where(*waits).values(**_superseded(f"plan {digest} took its plan's place")))
             db.execute(
                 sa.update(t.attempts)
                 .where(t.attempts.c.id == attempt_id)
@@ -277,8 +278,9 @@ class Journal:
             own = (t.attempts.c.id == attempt_id, t.attempts.c.status != "superseded")
             db.execute(sa.update(t.attempts).where(*own).values(status=status, code=code))
             if status == "settled":
-                waits = (t.holds.c.attempt == attempt_id, t.holds.c.state == "open")
-                db.execute(sa.update(t.holds).where(*waits).values(state="settled"))
+                waits = (t.holds.c.attempt == attempt_id, t.holds.c.state.in_(_WAITING))
+                said = {"state": "settled", "closed_at": _now(), "closed_because": "the month settled without it"}
+                db.execute(sa.update(t.holds).where(*waits).values(**said))
             _insert(db, attempt_id, run_id, [ended])
         self._tell([ended])
 
@@ -317,6 +319,14 @@ class Journal:
     def _rows(self, query: sa.Select[Any]) -> Sequence[sa.RowMapping]:
         with self._reader.connect() as db:
             return db.execute(query).mappings().all()
+
+
+_WAITING = ("open", "approved")
+"""The states of a hold that is not closed."""
+
+
+def _superseded(because: str) -> dict[str, str]:
+    return {"state": "superseded", "closed_at": _now(), "closed_because": because}
 
 
 def _insert(db: sa.Connection, attempt_id: str, run_id: str | None, events: Sequence[NewEvent]) -> None:

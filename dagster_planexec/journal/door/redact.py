@@ -13,7 +13,9 @@ TAKEN_OUT = "(redacted)"
 SHORTEST_SECRET = 7
 """Characters: a shorter value of the environment may be a word like any other."""
 
-_SECRET_NAME = re.compile(r"(?ai)passw|secret|token|api_?key|access_?key|authori[sz]ation|credential|private_?key")
+_SECRET_NAME = re.compile(
+    r"(?ai)passw|secret|token|api_?key|approval_?key|access_?key|authori[sz]ation|credential|private_?key"
+)
 _IN_URL = re.compile(r"(?<=://)[^/\s:@]*:[^/\s@]+(?=@)")
 _PASSWORD_IN_URL = re.compile(r"://[^/\s:@]*:([^/\s@]+)@")
 _KEY_SHAPED = re.compile(
@@ -30,8 +32,8 @@ _KEY_SHAPED = re.compile(
 
 # Whatever the patterns above find in a text, these find in the text's JSON: there, words have no boundaries to rely on.
 # Plain words come first, as looking for them takes no time; a pattern is tried where its word is.
-_WORDS = ("passw", "secret", "token", "api_key", "apikey", "access_key", "accesskey", "authoriz", "authoris",
-          "credential", "private_key", "privatekey", "bearer", "private key-----")  # fmt: skip
+_WORDS = ("passw", "secret", "token", "api_key", "apikey", "approval_key", "approvalkey", "access_key", "accesskey",
+          "authoriz", "authoris", "credential", "private_key", "privatekey", "bearer", "private key-----")  # fmt: skip
 _BEGINNINGS = {
     "://": re.compile(r"://[^/\s:@]*:[^/\s@]+@"),
     "k-": re.compile(r"[spr]k-[A-Za-z0-9_-]{16}"),

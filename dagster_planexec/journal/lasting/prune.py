@@ -130,7 +130,9 @@ def _why_it_stays(db: sa.Connection, attempt: Any, cutoff: str) -> str | None:  
     last = db.scalar(sa.select(sa.func.max(t.events.c.at)).where(t.events.c.attempt == attempt.id, _ROUTINE))
     if last is not None and last >= cutoff:
         return "used since"
-    if db.scalar(sa.select(t.holds.c.id).where(t.holds.c.attempt == attempt.id, t.holds.c.state == "open")):
+    if db.scalar(
+        sa.select(t.holds.c.id).where(t.holds.c.attempt == attempt.id, t.holds.c.state.in_(("open", "approved")))
+    ):
         return "waits for a person"
     month = (a.task == attempt.task, a.period == attempt.period)
     newest = db.execute(sa.select(a.id, a.status).where(*month).order_by(a.opened_seq.desc()).limit(1)).one()

@@ -94,6 +94,8 @@ holds = sa.Table(
     sa.Column("opened_at", TEXT, nullable=False),
     # What a decision about it is bound to, as canonical JSON; None for holds that nobody can release.
     sa.Column("bound", TEXT),
+    # What else a person is shown, as JSON.
+    sa.Column("shown", TEXT),
     sa.Column("expires_at", TEXT),
     sa.Column("closed_at", TEXT),
     sa.Column("closed_because", TEXT),

@@ -83,7 +83,7 @@ sa.Table(
     sa.Column("at", TEXT, nullable=False),
 )
 
-_HOLDS = ("bound", "expires_at", "closed_at", "closed_because")
+_HOLDS = ("bound", "shown", "expires_at", "closed_at", "closed_because")
 
 _FIXED = ("effect_scope", "period", "line_key", "ordinal", "amount", "currency", "target", "intended_at")
 """What an effect was meant to be; how it ended is all that may still change."""

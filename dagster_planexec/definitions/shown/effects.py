@@ -8,7 +8,6 @@ from dagster_planexec.contract.task import Deliverable
 from dagster_planexec.definitions.shown.ending import hold_metadata
 from dagster_planexec.journal.run_report import RunReport, StepEntry, credits_of
 
-
 Context = dg.AssetExecutionContext | dg.OpExecutionContext
 
 

@@ -185,7 +185,3 @@ def _end(steps: Sequence[Any], *, cancelled: bool) -> tuple[RunStatus, str | Non
         code = "CANCELLED" if cancelled else "INTERNAL"
         return "error", code, f"the run ended before step {left.id}; its log says why"
     return "succeeded", None, ""
-
-
-def continue_month(settling: Settling, hold_id: str) -> RunReport:  # TEMPORARY until room A is merged
-    raise NotImplementedError(hold_id)

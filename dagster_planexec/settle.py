@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -11,10 +11,13 @@ from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.observer import look
 from dagster_planexec.execute.work import Work
 from dagster_planexec.journal.journal import NewEvent
+from dagster_planexec.journal.money.decisions import hold_or_refuse
+from dagster_planexec.journal.money.holds import HoldRecord
 from dagster_planexec.journal.patterns import note_failures, note_resolution
 from dagster_planexec.journal.run_report import RunReport, RunStatus, close_steps, read_steps, save_report
 from dagster_planexec.journal.told.trace import BEGINS
 from dagster_planexec.settling.admitting import open_attempt, take_in_what_is_new
+from dagster_planexec.settling.continuing import approval_holds, prepared_again
 from dagster_planexec.settling.parts import Prepared, Settling
 from dagster_planexec.settling.proposing import checked_proposal, own_plan
 from dagster_planexec.settling.revising import (
@@ -69,9 +72,60 @@ def settle(settling: Settling, period: Period, *, replan: bool = False) -> RunRe
         return report
 
 
+def continue_month(settling: Settling, hold_id: str) -> RunReport:
+    """Finish the undone steps of a month that people have approved, under the approved plan, and report.
+
+    Nothing is admitted anew and no planner is asked. Before anything runs, every signature is verified and everything
+    that was approved is read again. Every end is a report, as of `settle`.
+
+    Args:
+        settling: The task's work and its launcher.
+        hold_id: The hold that was approved.
+    """
+    work = settling.work
+    try:
+        held = hold_or_refuse(work.journal, hold_id, of=work.task.name)
+        period = work.task.period(held.period)
+    except PlanexecError as error:
+        blank = RunReport.blank(work.task, work.task.period(work.task.first_period), task_run_id=settling.task_run_id)
+        return blank.ended("error", error.code, error.message, error.hint)
+    return _reported(settling, period, lambda: _continued(settling, held, period))
+
+
+def _continued(settling: Settling, held: HoldRecord, period: Period) -> RunReport:
+    work, journal = settling.work, settling.work.journal
+    said = {"task_run": settling.task_run_id, "replan": False, "continues": held.id}
+    journal.append(held.attempt, None, [NewEvent(BEGINS, None, said)])
+    prepared = prepared_again(settling, held, period)
+    if not prepared.may_run:
+        journal.close_run(held.attempt, None, prepared.report.status, prepared.report.code)
+        return _with_standing(work, prepared.report)
+    report, wanted = _run(settling, prepared, period)
+    if wanted is not None:  # another plan is another question: nobody has approved it
+        journal.close_run(held.attempt, wanted.run_id, report.status, report.code)
+    return _with_standing(work, report)
+
+
+def _reported(settling: Settling, period: Period, do: Callable[[], RunReport]) -> RunReport:
+    """The report of what is done, kept under the task run if there is one; it is one also where the journal fails."""
+    try:
+        report = do()
+    except PlanexecError as error:  # the journal could not be read or written; what is in it stays, a later run goes on
+        blank = RunReport.blank(settling.work.task, period, task_run_id=settling.task_run_id)
+        report = blank.ended("error", error.code, error.message, error.hint)
+    if settling.task_run_id is not None:
+        with suppress(PlanexecError):  # a journal that takes nothing takes no report; whoever called has it
+            save_report(settling.work.journal, settling.task_run_id, report)
+    return report
+
+
 def _settled(settling: Settling, period: Period, *, replan: bool) -> RunReport:
     work = settling.work
     prepared = prepare(settling, period, replan=replan)
+    if prepared.may_run:
+        prepared = approval_holds(settling, prepared, period)
+        if not prepared.may_run and prepared.attempt is not None:
+            work.journal.close_run(prepared.attempt.id, None, prepared.report.status, prepared.report.code)
     report = prepared.report
     while prepared.may_run:
         report, wanted = _run(settling, prepared, period)

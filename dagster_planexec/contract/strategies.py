@@ -119,6 +119,9 @@ STRATEGIES: Mapping[str, Strategies] = MappingProxyType(
 )
 """Code to what may follow it. Whether it may here and now, the rules of `recovery` say. A code nobody knows stops."""
 
+RELEASABLE = frozenset(code for code, may_follow in STRATEGIES.items() if may_follow == A_PERSON)
+"""Codes that an approval turns into a pass. Nothing that the data says is among them."""
+
 
 def strategies_of(code: str, narrowed: Mapping[str, Collection[Strategy]] | None = None) -> Strategies:
     """What may follow a code, in order; `stop` is always the last.

@@ -91,6 +91,8 @@ class ToolCall:
     """What `Tool.preview` saw when the preconditions were judged. An irreversible tool does exactly that or nothing."""
     released: frozenset[str] = frozenset()
     """Codes of holds that people have released for exactly what `preview` saw."""
+    hold_id: str | None = None
+    """The hold under which they were released."""
     given_up: Event = field(default_factory=Event, compare=False)
     """Set when the harness no longer waits for the call. What is done after that is done for nobody."""
 

@@ -129,10 +129,10 @@ def _held(args: IssueCreditArgs, call: ToolCall, lines: list[CreditLine]) -> Hel
     threshold = credit_lines_threshold_of(call.task)
     cap = lower_cap(call.task, args.cap)
     facts: dict[str, Fact] = {"count": len(lines), "amount": amount}
-    if amount > cap:
+    if amount > cap and "CAP_EXCEEDED" not in call.released:
         text = f"{len(lines)} credits of {amount:,} {currency_of(call.task)} exceed the cap of {cap:,}"
         return Held("CAP_EXCEEDED", text, facts)
-    if len(lines) > threshold:
+    if len(lines) > threshold and "APPROVAL_REQUIRED" not in call.released:
         text = f"{len(lines)} credit lines are more than the {threshold} that need no approval"
         return Held("APPROVAL_REQUIRED", text, facts)
     return None

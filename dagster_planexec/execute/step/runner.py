@@ -15,6 +15,7 @@ from dagster_planexec.contract.outcome import Done, Failed, Held, StepState
 from dagster_planexec.contract.tool import Tool, ToolCall
 from dagster_planexec.contract.verdict import Verdict, first_shut
 from dagster_planexec.errors import PlanexecError, PortError
+from dagster_planexec.execute.effect.gate import Gated, gate
 from dagster_planexec.execute.judging import (
     bind,
     changed_inputs,
@@ -215,6 +216,10 @@ def _try_once(run: Run, step: Step, resolved: Resolved, tries: int, started: flo
         names = names_of(run, step, "pre") if fallback is None else fallback.contract.preconditions
         before += judge(run, bind(run, names, asked, "pre"))
         shown = preview(run, step, resolved)
+        gated = Gated(tuple(before))
+        if tool.contract.effect == "irreversible":
+            gated = gate(run, step, resolved, before, shown)
+            before = list(gated.verdicts)
     append(run, NewEvent("judged", step.id, {"phase": "pre", "verdicts": [encode_verdict(v) for v in before]}))
     shut = first_shut(before)
     if shut is not None:
@@ -228,10 +233,13 @@ def _try_once(run: Run, step: Step, resolved: Resolved, tries: int, started: flo
             text = trouble(run, step, taken.code, taken.message)
             return Tried(tuple(before), "precondition", taken.code, text)
         resolved = replace(resolved, args=taken)
-    call = replace(call_of(run, step.id, by.contract), preview=shown)
+    call = replace(
+        call_of(run, step.id, by.contract), preview=shown, released=gated.released, hold_id=gated.hold_id
+    )  # fmt: skip
     # The seal is of what was judged: while the block lasts, no other process gets at an embedded warehouse.
     with run.work.ports.warehouse.together():
-        return _call_and_judge(run, step, resolved, call, _Before(before, inputs, tries, started, by))
+        tried = _call_and_judge(run, step, resolved, call, _Before(before, inputs, tries, started, by))
+    return replace(tried, hold_id=gated.hold_id)
 
 
 def _call_and_judge(run: Run, step: Step, resolved: Resolved, call: ToolCall, so_far: _Before) -> Tried:

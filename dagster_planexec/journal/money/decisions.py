@@ -153,7 +153,7 @@ def _must_be_open(held: HoldRecord, task: Task, signed: SignedDecision, now: dat
     if held.state not in WAITING or (held.state == "approved" and signed.decision == "approve"):
         because = f" ({held.closed_because})" if held.closed_because else ""
         text = f"{held.id} is {held.state}{because}: nobody can {signed.decision} it any more"
-        raise PlanexecError(_CLOSED.get(held.state, "DECISION_REFUSED"), text, hint=again)
+        raise PlanexecError(code_of_closed(held), text, hint=again)
     if held.expires_at is not None and now >= datetime.fromisoformat(held.expires_at):
         raise PlanexecError(
             "HOLD_EXPIRED", f"{held.id} expired at {held.expires_at}; it is {now.isoformat()}", hint=again
@@ -162,15 +162,22 @@ def _must_be_open(held: HoldRecord, task: Task, signed: SignedDecision, now: dat
         raise PlanexecError("DECISION_REFUSED", f"it was signed at {signed.at}, and it is only {now.isoformat()}")
 
 
-def hold_or_refuse(journal: Journal, hold_id: str) -> HoldRecord:
+def code_of_closed(held: HoldRecord) -> str:
+    """The code of a hold that releases nothing because of the state it is in."""
+    return _CLOSED.get(held.state, "DECISION_REFUSED")
+
+
+def hold_or_refuse(journal: Journal, hold_id: str, *, of: str | None = None) -> HoldRecord:
     """The hold of that id.
 
     Raises:
-        PlanexecError: UNKNOWN_REFERENCE if there is none.
+        PlanexecError: UNKNOWN_REFERENCE if there is none, or it is of another task than `of`.
     """
     held = hold(journal, hold_id)
     if held is None:
         raise _unknown(hold_id)
+    if of is not None and held.task != of:
+        raise PlanexecError("UNKNOWN_REFERENCE", f"{hold_id} is of task {held.task}, not of {of}")
     return held
 
 

@@ -26,6 +26,8 @@ from dagster_planexec.plan.digest import canonical_bytes, digest_of
 State = Literal["open", "approved", "rejected", "expired", "superseded", "stale", "used", "settled"]
 WAITING: tuple[State, ...] = ("open", "approved")
 """The states of a hold that is not closed."""
+_MAY_BE_SUCCEEDED = frozenset({"superseded", "stale", "expired"})
+_SUCCEEDED = "took its place"
 _OWN = frozenset({"hold", "shown"})
 """What of `bound` names the hold and its words, and so differs between two holds that ask the same."""
 
@@ -143,11 +145,11 @@ def _succeed(db: sa.Connection, before: Mapping[str, Any], hold_id: str, now: da
         why = "nobody decided in time" if gone else "what would be done, or by which plan, is not the same any more"
         values = {
             "state": "expired" if gone else "superseded", "closed_at": now.isoformat(),
-            "closed_because": f"{why}; {hold_id} took its place",
+            "closed_because": f"{why}; {hold_id} {_SUCCEEDED}",
         }  # fmt: skip
         db.execute(sa.update(t.holds).where(where).values(**values))
-    elif before["state"] in {"superseded", "stale", "expired"} and "hold_" not in (before["closed_because"] or ""):
-        said = f"{before['closed_because'] or 'it was superseded'}; {hold_id} took its place"
+    elif before["state"] in _MAY_BE_SUCCEEDED and _SUCCEEDED not in (before["closed_because"] or ""):
+        said = f"{before['closed_because'] or 'it was superseded'}; {hold_id} {_SUCCEEDED}"
         db.execute(sa.update(t.holds).where(where).values(closed_because=said))
 
 

@@ -8,8 +8,10 @@ from dagster_planexec.contract.task import Deliverable
 from dagster_planexec.definitions.shown.ending import hold_metadata
 from dagster_planexec.journal.run_report import RunReport, StepEntry, credits_of
 
+Context = dg.AssetExecutionContext | dg.OpExecutionContext
 
-def log_effects(context: dg.AssetExecutionContext, report: RunReport) -> None:
+
+def log_effects(context: Context, report: RunReport) -> None:
     """One event per irreversible deliverable that this run reached."""
     for deliverable in report.task.deliverables:
         if deliverable.repeatable:
@@ -22,7 +24,7 @@ def log_effects(context: dg.AssetExecutionContext, report: RunReport) -> None:
 
 
 def _event(
-    context: dg.AssetExecutionContext, report: RunReport, deliverable: Deliverable, step: StepEntry
+    context: Context, report: RunReport, deliverable: Deliverable, step: StepEntry
 ) -> dg.AssetMaterialization | dg.AssetObservation | None:
     key, partition = dg.AssetKey(deliverable.name), report.period.key
     links = {"plan_run": dg.MetadataValue.dagster_run(report.plan_run_id)} if report.plan_run_id else {}

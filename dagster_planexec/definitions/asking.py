@@ -34,7 +34,7 @@ def started_by(run: dg.DagsterRun) -> str:
 class MonthAsked:
     """What a task run knows of the lease of its month, once it was asked for."""
 
-    context: dg.AssetExecutionContext
+    context: dg.AssetExecutionContext | dg.OpExecutionContext
     task: Task
     period: Period
     lease: Lease | None = field(default=None, init=False)

@@ -16,7 +16,7 @@ from dagster_planexec.definitions.launcher import DagsterLauncher
 from dagster_planexec.definitions.partitions import partitions_of
 from dagster_planexec.definitions.planned_task import PlannedTask
 from dagster_planexec.definitions.shown.effects import log_effects
-from dagster_planexec.definitions.shown.ending import deliverable_metadata, ending
+from dagster_planexec.definitions.shown.ending import as_told, deliverable_metadata, ending
 from dagster_planexec.definitions.shown.gates import gates_of, made_by, repeatable, words_of
 from dagster_planexec.definitions.shown.months import months_card
 from dagster_planexec.definitions.shown.plan_card import plan_card
@@ -24,7 +24,6 @@ from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.work import Work
 from dagster_planexec.journal.run_report import RunReport, save_report
 from dagster_planexec.journal.told.line import one_line
-from dagster_planexec.journal.told.sentence import LONGEST_TOLD
 from dagster_planexec.settle import settle
 from dagster_planexec.settling.parts import CheckedPlan, Settling
 
@@ -115,15 +114,7 @@ def _settle_period(planned: PlannedTask, context: dg.AssetExecutionContext, *, r
     failed = ending(report, tuple(made_by(report, planned.binding.registry)))
     if failed is not None:
         context.instance.add_run_tags(context.run.run_id, NO_MORE_RUNS)
-        raise failed from _as_told(unforeseen)
-
-
-def _as_told(error: Exception | None) -> Exception | None:
-    """An unforeseen error as Dagster may store it: its place, its name and its words, without secrets or its causes."""
-    if error is None:
-        return None
-    said = one_line(f"{type(error).__name__}: {error}", LONGEST_TOLD)
-    return RuntimeError(said).with_traceback(error.__traceback__)
+        raise failed from as_told(unforeseen)
 
 
 def _settled(

@@ -7,19 +7,23 @@ from pydantic import Field
 from dagster_planexec.compiler.binding import work_of
 from dagster_planexec.compiler.events import NO_MORE_RUNS
 from dagster_planexec.compiler.plan_run import CODE_TAG, STATUS_TAG, TASK_TAG
-from dagster_planexec.definitions.launcher import DagsterLauncher, reap
+from dagster_planexec.definitions.asking import MonthAsked
+from dagster_planexec.definitions.launcher import DagsterLauncher
 from dagster_planexec.definitions.partitions import partitions_of
 from dagster_planexec.definitions.planned_task import PlannedTask, continue_name, finish_name
 from dagster_planexec.definitions.shown.effects import log_effects
-from dagster_planexec.definitions.shown.ending import ending
+from dagster_planexec.definitions.shown.ending import as_told, ending
 from dagster_planexec.definitions.shown.gates import made_by
 from dagster_planexec.errors import PlanexecError
+from dagster_planexec.journal.journal import Journal
+from dagster_planexec.journal.money.decisions import hold_or_refuse
 from dagster_planexec.journal.run_report import RunReport
 from dagster_planexec.journal.told.line import one_line
 from dagster_planexec.planner.planner import Planner, Proposal
 from dagster_planexec.planner.request import PlanRequest
 from dagster_planexec.settle import continue_month
 from dagster_planexec.settling.parts import Settling
+from dagster_planexec.world.period import Period
 
 
 class _Nobody(Planner):
@@ -74,14 +78,15 @@ def _finish(planned: PlannedTask, context: dg.OpExecutionContext, hold_id: str) 
     context.instance.add_run_tags(context.run_id, {TASK_TAG: task.name})
     period = task.period(context.partition_key)
     report = RunReport.blank(task, period, task_run_id=context.run_id)
-    for run_id in reap(context.instance, task, period):
-        context.log.warning("Plan run %s was left by a run that has ended; it is now marked as failed.", run_id)
     unforeseen: Exception | None = None
     try:
         work = work_of(planned.binding)
         try:
             launcher = DagsterLauncher(planned.binding, context.instance, task_run_id=context.run_id)
-            report = continue_month(Settling(work, _Nobody(), launcher, context.run_id), hold_id)
+            _must_be_of(work.journal, hold_id, period)
+            asked = MonthAsked(context, task, period)
+            settling = Settling(work, _Nobody(), launcher, context.run_id, asking=asked.asking)
+            report = continue_month(settling, hold_id)
         finally:
             work.journal.close()
     except PlanexecError as error:
@@ -94,4 +99,18 @@ def _finish(planned: PlannedTask, context: dg.OpExecutionContext, hold_id: str) 
     failed = ending(report, tuple(made_by(report, planned.binding.registry)))
     if failed is not None:
         context.instance.add_run_tags(context.run_id, NO_MORE_RUNS)
-        raise failed from unforeseen
+        raise failed from as_told(unforeseen)
+
+
+def _must_be_of(journal: Journal, hold_id: str, period: Period) -> None:
+    """Refuse a hold of another period than the run's partition: what is recorded would be of the wrong one.
+
+    Raises:
+        PlanexecError: VALIDATION_ERROR; UNKNOWN_REFERENCE if there is no such hold.
+    """
+    held = hold_or_refuse(journal, hold_id)
+    if held.period != period.text:
+        raise PlanexecError(
+            "VALIDATION_ERROR", f"{held.id} is of {held.period}, and this run is of partition {period.key}",
+            hint=f"start the job for the partition of {held.period}",
+        )  # fmt: skip

@@ -112,6 +112,14 @@ def ending(report: RunReport, made: Sequence[Made]) -> dg.Failure | None:
     return failure(told(report), code=report.code, step=step.id if step else None, verdict=shut, more=_links(report))
 
 
+def as_told(error: Exception | None) -> Exception | None:
+    """An unforeseen error as Dagster may store it: its place, its name and its words, without secrets or its causes."""
+    if error is None:
+        return None
+    said = one_line(f"{type(error).__name__}: {error}", LONGEST_TOLD)
+    return RuntimeError(said).with_traceback(error.__traceback__)
+
+
 def told(report: RunReport) -> str:
     """The one sentence of a period that did not come to its end; where none was built, its code, words and hint."""
     text = one_line(report.text, LONGEST_TOLD)

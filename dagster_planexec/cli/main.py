@@ -194,16 +194,25 @@ def check(project: Path | None, plan_file: Path, task: str | None, catalogue: Pa
 @main.command()
 @click.argument("reference")
 @click.option("--partition", default=None, help="With a task's name: which period.")
+@click.option("--lines", is_flag=True, help="With a hold: every line that would be issued, read now.")
 @HOME
 @AS_JSON
 @click.pass_obj
 @looking_only
-def show(project: Path | None, reference: str, partition: str | None, *, home: Path | None, as_json: bool) -> None:
+def show(
+    project: Path | None, reference: str, partition: str | None, *, lines: bool, home: Path | None, as_json: bool
+) -> None:
     """Show a plan by its digest, a hold or an attempt by its id, a task run by its id, or a TASK's last run."""
+    folder = find_project(project)
+    chosen = looking_home(folder, home)
+    if lines:
+        from dagster_planexec.cli.verbs.deciding import show_lines  # noqa: PLC0415 - Dagster, only where it is needed
+
+        show_lines(folder, reference, as_json=as_json)
+        return
     from dagster_planexec.cli.verbs.looking import show as look  # noqa: PLC0415 - Dagster, only where it is needed
 
-    folder = find_project(project)
-    look(folder, reference, partition, looking_home(folder, home), as_json=as_json)
+    look(folder, reference, partition, chosen, as_json=as_json)
 
 
 @main.command()

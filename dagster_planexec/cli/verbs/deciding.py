@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -15,6 +17,7 @@ from dagster_planexec.cli.printing import STYLES, moment, paper, print_json
 from dagster_planexec.cli.shown.holds.document import document_of, line_of
 from dagster_planexec.cli.shown.holds.hold import next_of
 from dagster_planexec.cli.shown.holds.parts import money
+from dagster_planexec.compiler.binding import work_of
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.journal.journal import Journal
 from dagster_planexec.journal.money.decisions import decisions_of, record
@@ -22,6 +25,7 @@ from dagster_planexec.journal.money.holds import WAITING, HoldRecord, hold, hold
 from dagster_planexec.journal.money.keys import keys_for, new_key
 from dagster_planexec.journal.money.signing import Word, sign
 from dagster_planexec.journal.told.line import one_line
+from dagster_planexec.settling.continuing import lines_now
 
 if TYPE_CHECKING:
     from dagster_planexec.cli.project import ProjectFolder
@@ -106,6 +110,31 @@ def decide_about(
 def _others(approvers: tuple[str, ...], document: Mapping[str, Any]) -> list[str]:
     decided = {one["by"] for one in document["decisions"]}
     return [name for name in approvers if name not in decided]
+
+
+def show_lines(folder: ProjectFolder, hold_id: str, *, as_json: bool) -> None:
+    """Print every credit line of a hold, read now, and whether they are those that it is about.
+
+    Raises:
+        PlanexecError: UNKNOWN_REFERENCE; the lines cannot be read.
+    """
+    planned, held = _held(folder, hold_id)
+    work = work_of(planned.binding)
+    try:
+        work = replace(work, ports=work.ports.looking())
+        lines, same = lines_now(work, held, planned.binding.task.period(held.period))
+    finally:
+        work.journal.close()
+    if as_json:
+        listed = [{"key": line.key, "amount": str(line.amount)} for line in lines]
+        print_json({"version": 1, "hold": held.id, "same": same, "lines": listed})
+        return
+    out = paper()
+    for line in lines:
+        out.print(Text(f"{one_line(line.key, 200)}  {line.amount:,}"), soft_wrap=True)
+    total = sum((line.amount for line in lines), Decimal(0))
+    said = "exactly those that it was opened on" if same else "not those that it was opened on: it cannot be approved"
+    out.print(Text(f"{len(lines):,} lines, {total:,}; {said}", "dim" if same else "bold red"), soft_wrap=True)
 
 
 def make_key(name: str, *, show: bool, as_json: bool) -> None:

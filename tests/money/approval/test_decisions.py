@@ -180,7 +180,7 @@ TAMPERED = {
     "a rejected hold": ("update planexec_decisions set decision = 'reject'",
                         "update planexec_holds set state = 'approved'"),
     "the attempt's plan": ("update planexec_attempts set plan_digest = :d",),
-    "the plan's bytes": ("update planexec_plans set body = replace(cast(body as text), 'issue_credit', 'issue_credits')",),
+    "the plan's bytes": ("update planexec_plans set body = replace(cast(body as text), 'issue_credit', 'issue_x')",),
     "a result": ("update planexec_results set body = replace(body, '\"rows\"', '\"rowz\"')",),
 }  # fmt: skip
 
@@ -196,7 +196,7 @@ def test_a_journal_that_was_tampered_with_issues_nothing(office: Office, stateme
 
     assert continued.status == "stopped"
     assert continued.code in {"DECISION_REFUSED", "APPROVAL_STALE"}, continued.text
-    assert plain.status in {"held", "stopped", "error"}, plain.text
+    assert plain.status in {"held", "stopped", "rejected"}, plain.text
     assert office.world.credits() == ()
     assert not office.holds("approved")
 

@@ -35,7 +35,7 @@ def of_lines(shown: Mapping[str, Any]) -> Iterator[Named]:
         yield "line", f"{one_line(str(one['key']), 120)}  {money(one['amount'])}"
     left = int(lines["count"]) - len(first)
     more = f"{left:,} more; " if left else ""
-    yield "lines", f"{more}all {int(lines['count']):,} have digest {str(lines['digest'])[:12]}"
+    yield "lines", f"{more}all {int(lines['count']):,} have digest {str(lines['digest'])[:12]}; --lines reads them all"
 
 
 def of_plan(held: Mapping[str, Any]) -> Iterator[Named]:

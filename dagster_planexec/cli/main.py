@@ -195,16 +195,25 @@ def check(project: Path | None, plan_file: Path, task: str | None, catalogue: Pa
 @main.command()
 @click.argument("reference")
 @click.option("--partition", default=None, help="With a task's name: which period.")
+@click.option("--lines", is_flag=True, help="With a hold: every line that would be issued, read now.")
 @HOME
 @AS_JSON
 @click.pass_obj
 @looking_only
-def show(project: Path | None, reference: str, partition: str | None, *, home: Path | None, as_json: bool) -> None:
+def show(
+    project: Path | None, reference: str, partition: str | None, *, lines: bool, home: Path | None, as_json: bool
+) -> None:
     """Show a plan by its digest, a hold or an attempt by its id, a task run by its id, or a TASK's last run."""
+    folder = find_project(project)
+    chosen = looking_home(folder, home)
+    if lines:
+        from dagster_planexec.cli.verbs.deciding import show_lines  # noqa: PLC0415 - Dagster, only where it is needed
+
+        show_lines(folder, reference, as_json=as_json)
+        return
     from dagster_planexec.cli.verbs.looking import show as look  # noqa: PLC0415 - Dagster, only where it is needed
 
-    folder = find_project(project)
-    look(folder, reference, partition, looking_home(folder, home), as_json=as_json)
+    look(folder, reference, partition, chosen, as_json=as_json)
 
 
 @main.command()
@@ -258,6 +267,100 @@ def trace(project: Path | None, reference: str, partition: str | None, *, home: 
 
     folder = find_project(project)
     look(folder, reference, partition, looking_home(folder, home), as_json=as_json)
+
+
+@main.command()
+@click.argument("task", required=False)
+@click.option("--all", "everything", is_flag=True, help="Also those that are closed.")
+@HOME
+@AS_JSON
+@click.pass_obj
+@looking_only
+def holds(project: Path | None, task: str | None, *, everything: bool, home: Path | None, as_json: bool) -> None:
+    """What waits for a person, of TASK or of every task."""
+    from dagster_planexec.cli.verbs.deciding import list_holds  # noqa: PLC0415 - Dagster, only where it is needed
+
+    folder = find_project(project)
+    looking_home(folder, home)
+    list_holds(folder, task, everything=everything, as_json=as_json)
+
+
+def _decision(verb: Function) -> Function:
+    """The arguments of whoever decides."""
+    for option in (
+        click.option("--sign-only", is_flag=True, help="Record nothing; print the line to paste into Dagster's form."),
+        click.option("--reason", required=True, help="Why. It is kept for ever, beside the name."),
+        click.option("--by", required=True, metavar="NAME", help="Who decides; the key of that name signs it."),
+        click.argument("hold"),
+    ):
+        verb = option(verb)
+    return verb
+
+
+@main.command()
+@_decision
+@HOME
+@AS_JSON
+@click.pass_obj
+@looking_only
+def approve(project: Path | None, /, hold: str, *, home: Path | None, **said: Any) -> None:  # noqa: ANN401
+    """Approve HOLD: exactly what it shows may be done, and nothing else."""
+    from dagster_planexec.cli.verbs.deciding import decide_about  # noqa: PLC0415 - Dagster, only where it is needed
+
+    folder = find_project(project)
+    looking_home(folder, home)
+    decide_about(folder, hold, "approve", **said)
+
+
+@main.command()
+@_decision
+@HOME
+@AS_JSON
+@click.pass_obj
+@looking_only
+def reject(project: Path | None, /, hold: str, *, home: Path | None, **said: Any) -> None:  # noqa: ANN401
+    """Reject HOLD: nothing of it is done, whoever else approves it."""
+    from dagster_planexec.cli.verbs.deciding import decide_about  # noqa: PLC0415 - Dagster, only where it is needed
+
+    folder = find_project(project)
+    looking_home(folder, home)
+    decide_about(folder, hold, "reject", **said)
+
+
+@main.command("continue")
+@click.argument("hold")
+@HOME
+@AS_JSON
+@click.pass_obj
+@answering
+def continue_(project: Path | None, hold: str, *, home: Path | None, as_json: bool) -> Any:  # noqa: ANN401, ARG001
+    """Finish the month of an approved HOLD: its undone steps, if what was approved is still what would be done."""
+    from dagster_planexec.cli.verbs.deciding import go_on  # noqa: PLC0415 - Dagster, only where it is needed
+
+    folder = find_project(project)
+    at_home(folder, home)
+    return go_on(folder, hold)
+
+
+@main.group()
+def keys() -> None:
+    """The keys that people sign their decisions with."""
+
+
+@keys.command("new")
+@click.argument("name")
+@click.option("--show", is_flag=True, help="Print the key itself, for a secret store. Whoever sees it can sign.")
+@HOME
+@AS_JSON
+@click.pass_obj
+@looking_only
+def new_key(project: Path | None, name: str, *, show: bool, home: Path | None, as_json: bool) -> None:
+    """Make a key for NAME in the home's key file, which only its owner can read."""
+    from dagster_planexec.cli.verbs.deciding import make_key  # noqa: PLC0415 - Dagster, only where it is needed
+
+    folder = find_project(project)
+    at_home(folder, home)
+    make_key(name, show=show, as_json=as_json)
 
 
 @main.command()

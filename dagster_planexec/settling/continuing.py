@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dagster_planexec.errors import PlanexecError
+from dagster_planexec.execute.effect.evidence import LINES, digest_of_credits, lines_of
 from dagster_planexec.execute.effect.release import release
-from dagster_planexec.execute.resolve import Unfit, inputs_of, resolve_step
+from dagster_planexec.execute.resolve import Resolved, Unfit, inputs_of, resolve_step
 from dagster_planexec.execute.step.call import preview
 from dagster_planexec.execute.work import Run, Work
 from dagster_planexec.journal.admission import decode_admission
@@ -14,8 +15,10 @@ from dagster_planexec.journal.journal import Attempt
 from dagster_planexec.journal.money.decisions import code_of_closed
 from dagster_planexec.journal.money.holds import HoldRecord, approved_hold, close_hold, hold
 from dagster_planexec.journal.run_report import RunReport
+from dagster_planexec.plan.model import Plan
 from dagster_planexec.settling.parts import CheckedPlan, Prepared, Settling
 from dagster_planexec.world.period import Period
+from dagster_planexec.world.ports import CreditLine
 
 
 def prepared_again(settling: Settling, held: HoldRecord, period: Period) -> Prepared:
@@ -71,10 +74,7 @@ def what_stands_against(work: Work, held: HoldRecord, period: Period, attempt: A
         return _stale(work, held, f"the approved plan has no step {held.step!r}")
     except PlanexecError as error:
         return _stale(work, held, error.message)
-    run = Run(
-        work, attempt.id, plan, held.plan_digest, period, decode_admission(attempt.admission),
-        str(held.shown.get("plan_run")),
-    )  # fmt: skip
+    run = _run_of(work, held, plan, period, attempt)
     try:
         inputs = inputs_of(run, step)
         if isinstance(inputs, str):
@@ -95,6 +95,30 @@ def what_stands_against(work: Work, held: HoldRecord, period: Period, attempt: A
         said = closed.closed_because or "somebody closed it just now"
         return code_of_closed(closed), f"{held.id} is {closed.state}: {said}"
     return found.verdict.code or "APPROVAL_STALE", found.verdict.text
+
+
+def lines_now(work: Work, held: HoldRecord, period: Period) -> tuple[tuple[CreditLine, ...], bool]:
+    """Every credit line of a hold as it is now, and whether they are, to the cent, those that it was opened on.
+
+    Raises:
+        PlanexecError: They cannot be read, or nothing says where they are.
+    """
+    attempt = work.journal.attempt(held.attempt)
+    run = _run_of(work, held, work.journal.load_plan(held.plan_digest), period, attempt)
+    step = run.plan.step(held.step)
+    inputs = inputs_of(run, step)
+    resolved = resolve_step(run, step, inputs) if not isinstance(inputs, str) else None
+    lines = lines_of(run, resolved) if isinstance(resolved, Resolved) else None
+    if lines is None:
+        raise PlanexecError("UNKNOWN_REFERENCE", f"nothing says which lines {held.id} is about", hint=_again(held))
+    bound = ((held.bound or {}).get("evidence") or {}).get("parts") or {}
+    return tuple(lines), bound.get(LINES) == digest_of_credits(run, lines)
+
+
+def _run_of(work: Work, held: HoldRecord, plan: Plan, period: Period, attempt: Attempt) -> Run:
+    """The run that the hold was opened in, with what its steps left."""
+    run_id = str(held.shown.get("plan_run"))
+    return Run(work, attempt.id, plan, held.plan_digest, period, decode_admission(attempt.admission), run_id)
 
 
 def _stale(work: Work, held: HoldRecord, what: str) -> tuple[str, str]:

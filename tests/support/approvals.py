@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import json
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -28,7 +30,7 @@ from dagster_planexec.settle import continue_month
 from dagster_planexec.settling.parts import Settling
 from dagster_planexec.world.ports import Clock
 from tests.support.flagship import SMALL, world_of
-from tests.support.months import Loop, World
+from tests.support.months import Loop, World, calls_by_run
 
 PEOPLE = ("ada", "grace", "linus")
 """Each has a key; `mallory` has one too, and is on nobody's list."""
@@ -84,7 +86,8 @@ class Office:
         """A person's decision."""
         with self.journal() as journal:
             return decide(
-                journal, self.world.task, hold_id, decision=decision, by=by, reason=reason, keys=keys_for((by,)),
+                journal, self.world.task, hold_id, decision=decision, by=by, reason=reason,
+                keys=keys_for((*PEOPLE, "mallory")),
                 now=self.clock.now(),
             )  # fmt: skip
 
@@ -92,7 +95,7 @@ class Office:
         """Settle the month; the hold that this opens."""
         report = self.settle()
         assert report.status == "held", (report.status, report.code, report.text)
-        (found,) = self.holds("open")
+        (found,) = [one for one in self.holds("open") if one.period == self.world.period]
         return found
 
     def approved(self) -> HoldRecord:
@@ -141,3 +144,29 @@ def office(seeded: Path, tmp_path: Path, endpoint: str, monkeypatch: pytest.Monk
     clock = MovedClock()
     with world_of(seeded, tmp_path / "home", endpoint) as demo:
         yield Office(demo, World(demo.home, endpoint, SMALL, asking_task(), clock=clock), clock)
+
+
+def _go_on_elsewhere() -> None:
+    """`python -m tests.support.approvals HOME ENDPOINT HOLD AT [BY]`: a process that knows nothing of the first."""
+    home, endpoint, hold_id, at, *by = sys.argv[1:]
+    clock = MovedClock(datetime.fromisoformat(at))
+    world = World(Path(home), endpoint, SMALL, asking_task(), clock=clock)
+    here = Office(DemoWorld(Path(home), endpoint, period=SMALL), world, clock)
+    for name in by:
+        here.decide(hold_id, name)
+    report = here.go_on(hold_id)
+    calls = {}
+    with here.journal() as journal:
+        assert report.attempt is not None
+        calls = dict(calls_by_run(journal, report.attempt))
+    json.dump(
+        {
+            "status": report.status, "code": report.code, "text": report.text, "credits": len(world.credits()),
+            "calls": calls.get(str(report.plan_run_id), []), "outcomes": [s.outcome for s in report.steps],
+        },
+        sys.stdout,
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    _go_on_elsewhere()

@@ -11,8 +11,10 @@ from pathlib import Path
 from assets.demo.fault_ports import FaultListener
 from assets.demo.local_s3 import client_for
 from assets.vendor_reconciliation.task import FOLDER, TASK
+from dagster_planexec.checks.catalogue import BINDERS
+from dagster_planexec.checks.scope import Binder
 from dagster_planexec.contract.task import Task
-from dagster_planexec.contract.tool import ToolRegistry
+from dagster_planexec.contract.tool import Tool, ToolRegistry
 from dagster_planexec.execute.step.runner import run_step
 from dagster_planexec.execute.work import Run, StepReport, Work
 from dagster_planexec.journal.admission import decode_admission
@@ -89,6 +91,9 @@ class World:
     planner: Counted = field(default_factory=Counted)
     fault: FaultListener | None = None
     clock: Clock = field(default_factory=SystemClock)
+    checks: Mapping[str, Binder] | None = None
+    """Instead of those of the package."""
+    tools: Sequence[Tool] = BUILTIN_TOOLS
 
     def work(self, *, listeners: Sequence[Listener] = ()) -> Work:
         """Everything that carries it out; the journal is the environment's `default`."""
@@ -100,7 +105,8 @@ class World:
         told = [*listeners, *([self.fault.on_event] if self.fault else [])]
         journal = Journal(listeners=told)
         wrapped = self.fault.wrap(ports) if self.fault else ports
-        return Work(self.task, ToolRegistry(BUILTIN_TOOLS).restricted_to(self.task.tools), wrapped, journal)
+        tools = ToolRegistry(self.tools).restricted_to(self.task.tools)
+        return Work(self.task, tools, wrapped, journal, BINDERS if self.checks is None else self.checks)
 
     def settle(
         self, *, listeners: Sequence[Listener] = (), replan: bool = False, task_run_id: str | None = None

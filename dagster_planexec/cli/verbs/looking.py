@@ -18,17 +18,16 @@ from dagster_planexec.cli.asked import nearest, period_of
 from dagster_planexec.cli.document import of_task
 from dagster_planexec.cli.home import remembered, unknown
 from dagster_planexec.cli.printing import STYLES, paper, print_cut, print_json, print_run
-from dagster_planexec.cli.shown.hold import print_hold
+from dagster_planexec.cli.shown.holds.hold import print_hold
+from dagster_planexec.cli.verbs.deciding import shown_hold
 from dagster_planexec.cli.verbs.tracing import print_trace
 from dagster_planexec.compiler.binding import work_of
 from dagster_planexec.contract.codes import meaning
 from dagster_planexec.definitions.shown.months import COLUMNS, counts_of, months_of
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.admit import read_sql
-from dagster_planexec.journal.encoding import decode, plain
 from dagster_planexec.journal.journal import Attempt, Journal
 from dagster_planexec.journal.money.holder import as_document
-from dagster_planexec.journal.money.holds import hold
 from dagster_planexec.journal.money.leases import Standing, held_now
 from dagster_planexec.journal.run_report import load_report, newest_report
 from dagster_planexec.journal.told.trace import known_attempt, trace_of_attempt
@@ -171,10 +170,8 @@ def _find(
 ) -> tuple[str, Mapping[str, Any]] | None:
     if is_task and (newest := newest_report(journal, reference, period)) is not None:
         return "run", newest
-    if reference.startswith("hold_") and (held := hold(journal, reference)) is not None:
-        return "hold", {"id": held.id, "task": held.task, "period": held.period, "step": held.step, "code": held.code,
-                        "state": held.state, "plan": held.plan_digest, "opened_at": held.opened_at,
-                        **plain(decode(dict(held.facts)))}  # fmt: skip
+    if reference.startswith("hold_") and (held := shown_hold(journal, reference)) is not None:
+        return "hold", held
     if reference.startswith("att_") and (attempt := known_attempt(journal, reference)) is not None:
         events = [
             {"at": e.at, "kind": e.kind, "step": e.step, "run": e.run_id, **e.payload}

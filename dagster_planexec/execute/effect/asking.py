@@ -66,8 +66,9 @@ def _shown(
     run: Run, step: Step, resolved: Resolved | None, report: StepReport, evidence: Evidence, preview: Observation | None
 ) -> dict[str, Any]:
     policy = run.work.task.approval
+    why = next((v.text for v in report.verdicts if not v.opens), report.reason)
     return {
-        "tool": step.tool, "reason": bounded(report.reason), "plan_run": run.run_id, "task_run": _task_run(run),
+        "tool": step.tool, "reason": bounded(why), "plan_run": run.run_id, "task_run": _task_run(run),
         "backfill": run.backfill, "plan": _steps_of(run.plan), "compared": _compared(run),
         "limits": _limits(run, resolved), "lines": _lines(run, evidence),
         "would_do": {} if preview is None else plain(dict(preview.facts)),

@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 import sqlalchemy as sa
 
@@ -87,8 +87,12 @@ class Refused:
 
     code: str
     text: str
-    for_good: bool = True
-    """False where only the key to check it with is missing: the approval itself may be sound."""
+    why: Literal["no-key", "too-few", "altered", "rejected", "expired"]
+
+    @property
+    def for_good(self) -> bool:
+        """Whether it never will. Where only the key to check it with is missing the approval itself may be sound."""
+        return self.why != "no-key"
 
 
 def decide(
@@ -140,8 +144,12 @@ def record(journal: Journal, task: Task, signed: SignedDecision | str, keys: Key
         db.execute(sa.insert(t.decisions).values(**new))
         if signed.decision == "reject":
             set_state(db, held.id, "rejected", f"rejected by {signed.by}: {signed.reason}", now=now)
-        elif isinstance(_judged(held, (*earlier, _of_row(new)), task.approval, keys), Approval):
-            set_state(db, held.id, "approved", "", now=now, of=("open",))
+        else:
+            found = _judged(held, (*earlier, _of_row(new)), task.approval, keys)
+            if isinstance(found, Approval):
+                set_state(db, held.id, "approved", "", now=now, of=("open",))
+            elif found.why != "too-few":  # what was decided before cannot be verified here: nothing is added to it
+                raise PlanexecError(found.code, found.text)
         row = db.execute(sa.select(t.holds).where(t.holds.c.id == held.id)).mappings().one()
     return record_of(dict(row))
 
@@ -212,12 +220,14 @@ def approval_of(
     try:
         found = _judged(held, rows, policy, keys)
     except PlanexecError as error:  # its row contradicts itself
-        return Refused(error.code, error.message)
+        return Refused(error.code, error.message, "altered")
     if isinstance(found, Refused):
         return found
     expires_at = datetime.fromisoformat(found.decisions[0].expires_at)
     if now >= expires_at and not has_begun(journal, held.id):
-        return Refused("HOLD_EXPIRED", f"{held.id} expired at {expires_at.isoformat()}; it is {now.isoformat()}")
+        return Refused(
+            "HOLD_EXPIRED", f"{held.id} expired at {expires_at.isoformat()}; it is {now.isoformat()}", "expired"
+        )
     return found
 
 
@@ -226,26 +236,25 @@ def _judged(held: HoldRecord, rows: Sequence[Decision], policy: ApprovalPolicy, 
     bound = bound_of(held)
     for one in rows:
         if one.by not in policy.approvers:
-            return Refused("DECISION_REFUSED", f"{one.by[:60]!r} decided about {held.id} and is no approver")
+            return Refused("DECISION_REFUSED", f"{one.by[:60]!r} decided about {held.id} and is no approver", "altered")
         key = keys.get(one.by)
         if key is None:
             said = f"the approval of {held.id} cannot be verified: no key of {one.by!r} in {keys.looked_in}"
-            return Refused("DECISION_REFUSED", said, for_good=False)
+            return Refused("DECISION_REFUSED", said, "no-key")
         body = signed_bytes(one.bound, one.decision, one.by, one.reason, one.at, one.expires_at)
         if one.key_id != key.id or not is_signed(body, one.signature, key):
-            return Refused(
-                "DECISION_REFUSED", f"the {one.decision} of {one.by} about {held.id} is not what they signed"
-            )
+            said = f"the {one.decision} of {one.by} about {held.id} is not what they signed"
+            return Refused("DECISION_REFUSED", said, "altered")
         if one.expires_at != held.expires_at or canonical_bytes(dict(one.bound)) != canonical_bytes(dict(bound)):
             said = f"{held.id} was altered in the journal after {one.by} decided about it"
-            return Refused("DECISION_REFUSED", said)
+            return Refused("DECISION_REFUSED", said, "altered")
         if one.decision != "approve":
-            return Refused("DECISION_REFUSED", f"{one.by} rejected {held.id}: {one.reason}")
+            return Refused("DECISION_REFUSED", f"{one.by} rejected {held.id}: {one.reason}", "rejected")
     # Two names with one key are one person.
     people = {keys.key(one.by).text for one in rows}
     if len(people) < policy.needed:
         said = f"{held.id} is approved by {len(people)} of the {policy.needed} different people that it needs"
-        return Refused("DECISION_REFUSED", said)
+        return Refused("DECISION_REFUSED", said, "too-few")
     signatures = "\n".join(sorted(one.signature for one in rows))
     return Approval(hashlib.sha256(signatures.encode()).hexdigest()[:16], held, tuple(rows))
 

@@ -78,8 +78,9 @@ def the_cap_to_no_cap(office: Office) -> None:
 
 
 CHANGES = {
-    "the plan": plan_adopted, "altered": plan_bytes, "credit lines": a_credit_line, "live rows of side ledger": a_ledger_charge,
-    "landed copy of": the_landed_bytes, "the cap: approved 1.00, now 1.01": the_cap,
+    "the plan": plan_adopted, "altered": plan_bytes, "credit lines": a_credit_line,
+    "live rows of side ledger": a_ledger_charge, "landed copy of": the_landed_bytes,
+    "the cap: approved 1.00, now 1.01": the_cap,
     "the cap: approved 1.00, now 1000000000": the_cap_to_no_cap,
 }  # fmt: skip
 

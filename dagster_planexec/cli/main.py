@@ -395,6 +395,49 @@ def prune(
     forget(folder, task, older_than, looking_home(folder, home), dry_run=dry_run, as_json=as_json)
 
 
+@main.group()
+def effects() -> None:
+    """What was issued line by line, and the word of a person where no system can say."""
+
+
+@effects.command("list")
+@click.argument("task", required=False)
+@click.option("--partition", default=None, help="Only this period, e.g. 2026-03.")
+@HOME
+@AS_JSON
+@click.pass_obj
+@looking_only
+def list_effects(
+    project: Path | None, task: str | None, partition: str | None, *, home: Path | None, as_json: bool
+) -> None:
+    """Every line of the ledger of effects, or those of TASK: amount, state, since when, and what was said."""
+    from dagster_planexec.cli.memory.effects import list_effects as look  # noqa: PLC0415 - where it is needed
+
+    folder = find_project(project)
+    look(folder, task, partition, looking_home(folder, home), as_json=as_json)
+
+
+@effects.command("settle")
+@click.argument("scope")
+@click.argument("period")
+@click.argument("line_key")
+@click.option("--as", "state", type=click.Choice(["issued", "not-issued"]), required=True, help="What you saw.")
+@click.option("--by", required=True, metavar="NAME", help="Who saw it.")
+@click.option("--reason", required=True, metavar="TEXT", help="Where and how; it is kept with the line.")
+@click.option("--ordinal", type=int, default=None, help="Which part of the line, if several are open.")
+@HOME
+@AS_JSON
+@click.pass_obj
+@looking_only
+def settle_effect(project: Path | None, /, *, home: Path | None, as_json: bool, **asked: Any) -> None:  # noqa: ANN401
+    """Say how a line ended that is intended or unknown, after a look at the target system. Nothing is issued by it."""
+    from dagster_planexec.cli.memory.effects import settle  # noqa: PLC0415 - Dagster, only where it is needed
+
+    folder = find_project(project)
+    at_home(folder, home)
+    settle(folder, asked, as_json=as_json)
+
+
 @main.command()
 @HOME
 @AS_JSON

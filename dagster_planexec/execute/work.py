@@ -68,7 +68,7 @@ def call_of(run: Run, step: str, contract: ToolContract) -> ToolCall:
 def elsewhere_of(run: Run, tool_name: str, call: ToolCall) -> Elsewhere:
     """What the ledger says another system has issued for the scope and period; nothing for a tool without effects."""
     tool = run.work.tools.get(tool_name)
-    if not isinstance(tool, EffectTool):
+    if not isinstance(tool, EffectTool) or not run.work.journal.has_effects:
         return ()
     known = effects_of(run.work.journal, tool.scope(call), run.period.text)
     return issued_elsewhere(known, tool.target(call.ports))

@@ -24,6 +24,9 @@ from dagster_planexec.plan.model import Plan, as_json, parse_plan
 
 __all__ = ["Attempt", "Event", "Journal", "Listener", "NewEvent"]
 
+FIRST_WITH_EFFECTS = 5
+"""The version of a journal from which on it has a ledger of effects."""
+
 Fence = Callable[[sa.Connection], None]
 """Asked inside a writer's transaction; raises LEASE_LOST if whoever writes no longer holds the month."""
 
@@ -73,6 +76,11 @@ class Journal:
             "",
             ":memory:",
         }
+
+    @property
+    def has_effects(self) -> bool:
+        """Whether it has a ledger: an older one that is only looked at has none."""
+        return self.version >= FIRST_WITH_EFFECTS
 
     @property
     def engine(self) -> sa.Engine:

@@ -50,7 +50,7 @@ def test_all_of_a_seeded_world_is_ok(seeded: DemoWorld) -> None:
     found = examined()
 
     assert {line.status for line in found.values()} == {"ok"}
-    assert list(found) == ["binding", "resources", "drop", "warehouse", "sql", "folders", "planner"]
+    assert list(found) == ["binding", "resources", "drop", "warehouse", "sql", "effects", "folders", "planner"]
     assert found["sql"].seen.startswith("1 .sql file in ")
     assert "ledger.charges" in found["warehouse"].seen
     assert "breaks no rule" in found["planner"].seen

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dagster as dg
 
+from dagster_planexec.compiler.markup import escaped
 from dagster_planexec.contract.task import Deliverable
 from dagster_planexec.definitions.shown.ending import hold_metadata
 from dagster_planexec.journal.run_report import RunReport, StepEntry, credits_of
@@ -50,5 +51,9 @@ def _event(
                 key, description="Waits for a person; nothing was issued", partition=partition,
                 metadata={**hold_metadata(report), **links},
             )  # fmt: skip
+        case "not-run" if step.code == "EFFECTS_NOT_DUE":
+            return dg.AssetObservation(
+                key, description=f"Not due: {escaped(step.reason, 500)}", partition=partition, metadata=links
+            )
         case _:
             return None

@@ -219,7 +219,7 @@ class _Batch:
 
     def _one(self, intent: Intent, effect: int, *, by_key: bool) -> None:
         credit = intent.credit
-        if intent.again is not None:
+        if intent.look_first:
             # An earlier run may have sent it after all, and the list may be older than that.
             seen = ask(self.tool, credit, self.call, grace_s=self.grace_s)
             if seen.trouble:

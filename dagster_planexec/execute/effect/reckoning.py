@@ -99,7 +99,7 @@ def reckon(due: Sequence[CreditLine], listed: Sequence[Credit], effects: Sequenc
         if promised > amount:
             unsure += mine  # less is due than what may still arrive under the earlier keys
             continue
-        intents += [Intent(effect.credit, effect.id) for effect in mine]
+        intents += [Intent(effect.credit, effect.id, look_first=True) for effect in mine]
         if promised < amount:
             intents.append(_next(key, amount - promised, last.get(key, 0), rows, where))
     over = {key: amount - due_by_key.get(key, Decimal(0)) for key, amount in sorted(known.items())}

@@ -98,10 +98,13 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """A line that is to be issued; `again` is the effect that was written for it before, if there is one."""
+    """A line that is to be issued."""
 
     credit: Credit
     again: int | None = None
+    """The effect that was written for it before, if there is one."""
+    look_first: bool = False
+    """An earlier run may have sent it."""
 
 
 def effects_of(journal: Journal, scope: str, period: str) -> tuple[Effect, ...]:

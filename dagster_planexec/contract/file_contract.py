@@ -166,5 +166,7 @@ def load_contract(path: Path) -> FileContract:
             for item in error.errors(include_url=False, include_input=False)[:10]
         )
         raise PlanexecError("BAD_CONTRACT", f"{path.name}: {where}", hint=hint) from error
+    except RecursionError as error:
+        raise PlanexecError("BAD_CONTRACT", f"{path.name}: nested too deeply to be read", hint=hint) from error
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise PlanexecError("BAD_CONTRACT", f"{path.name}: {str(error)[:300]}", hint=hint) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -12,8 +13,10 @@ from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 
+from dagster_planexec.errors import PortError
 from dagster_planexec.world.ingest import IngestReport, TextIngest
 
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 SqlValue = str | int | bool | Decimal | datetime | None
 
 
@@ -300,7 +303,14 @@ class Roots:
     """Files that the task's own tools read, and nobody writes; see `world.local.readable`. None: there are none."""
 
     def landed_path(self, sha256: str) -> Path:
-        """Where the copy with that digest is, if it is there."""
+        """Where the copy with that digest is, if it is there.
+
+        Raises:
+            PortError: VALIDATION_ERROR for what is no SHA-256: plans and the journal name copies, and a name with dots
+                and slashes would lead out of the landing.
+        """
+        if not _SHA256.fullmatch(sha256):
+            raise PortError("VALIDATION_ERROR", f"{sha256[:80]!r} is no SHA-256, so it names no landed copy")
         return self.landing / sha256[:2] / sha256
 
     @property

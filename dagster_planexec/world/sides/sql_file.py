@@ -49,12 +49,16 @@ def _below(root: Path, name: str) -> Path:
     if not parts or "\\" in name or "\0" in name or any(part in {"..", "/"} for part in parts):
         raise PortError("VALIDATION_ERROR", f"{name[:80]!r} is not a relative path below the SQL root", hint=_HINT)
     path = root
-    for part in parts:
-        path = path / part
-        # A link could point anywhere, also to a place that is changed after the digest was taken.
-        if path.is_symlink():
-            raise PortError("VALIDATION_ERROR", f"SQL file {name[:80]!r} is reached through a link", hint=_HINT)
-    if not path.is_file():
+    try:
+        for part in parts:
+            path = path / part
+            # A link could point anywhere, also to a place that is changed after the digest was taken.
+            if path.is_symlink():
+                raise PortError("VALIDATION_ERROR", f"SQL file {name[:80]!r} is reached through a link", hint=_HINT)
+        is_there = path.is_file()
+    except OSError:
+        is_there = False  # no file has such a name
+    if not is_there:
         raise PortError("VALIDATION_ERROR", f"there is no SQL file {name[:80]!r}", hint=_HINT)
     return path
 

@@ -13,6 +13,7 @@ A figure that a file states twice with two values is both of them, so it matches
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import html
 import json
@@ -172,15 +173,15 @@ def _questions(session: Session, layout: ResultLayout) -> Iterator[tuple[str, st
 
 def _read(root: Path, name: str) -> bytes | None:
     """The bytes of a regular file directly under the root, or None. A link is not followed: it may lead anywhere."""
-    if Path(name).name != name:
+    if Path(name).name != name or "\0" in name:
         return None
     try:
         with open_below(root, (name,)) as stream:
             raw = stream.read(MOST_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError, NotAFileError):
         return None
-    except OSError:
-        if (root / name).is_symlink():
+    except OSError as error:
+        if error.errno in {errno.ELOOP, errno.ENAMETOOLONG}:
             return None
         raise
     if len(raw) > MOST_BYTES:

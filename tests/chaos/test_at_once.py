@@ -73,7 +73,11 @@ def test_four_task_runs_materialise_a_month_once(
                 assert process.stdout is not None
                 assert process.stdout.readline() == "ready\n"
             for process in processes:
-                process.communicate("go\n", timeout=300)
+                assert process.stdin is not None
+                process.stdin.write("go\n")
+                process.stdin.flush()
+            for process in processes:
+                process.communicate(timeout=240)
             runs = instance.get_runs(dg.RunsFilter(job_name=f"{TASK}__task_run"))
             plan_runs = instance.get_runs(dg.RunsFilter(job_name=f"{TASK}__plan_run"))
             (holder,) = [run for run in runs if run.tags["planexec/status"] == "succeeded"]

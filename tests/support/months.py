@@ -29,7 +29,7 @@ from dagster_planexec.resources.duckdb_credits import DuckDbCredits
 from dagster_planexec.resources.duckdb_warehouse import DuckDbWarehouse
 from dagster_planexec.resources.s3_object_store import S3ObjectStore
 from dagster_planexec.settle import settle
-from dagster_planexec.settling.parts import Launcher, Settling
+from dagster_planexec.settling.parts import Asking, Launcher, Settling
 from dagster_planexec.tools import BUILTIN_TOOLS
 from dagster_planexec.world.period import Period
 from dagster_planexec.world.ports import Clock, Ports, Roots
@@ -109,12 +109,18 @@ class World:
         return Work(self.task, tools, wrapped, journal, BINDERS if self.checks is None else self.checks)
 
     def settle(
-        self, *, listeners: Sequence[Listener] = (), replan: bool = False, task_run_id: str | None = None
+        self,
+        *,
+        listeners: Sequence[Listener] = (),
+        replan: bool = False,
+        task_run_id: str | None = None,
+        asking: Asking | None = None,
     ) -> RunReport:
         """One run of the month."""
         work = self.work(listeners=listeners)
         try:
-            settling = Settling(work, self.planner, Loop(work), task_run_id or f"task-run-{uuid.uuid4().hex[:8]}")
+            run_id = task_run_id or f"task-run-{uuid.uuid4().hex[:8]}"
+            settling = Settling(work, self.planner, Loop(work), run_id, asking=asking or Asking())
             return settle(settling, self.task.period(self.period), replan=replan)
         finally:
             work.journal.close()

@@ -89,10 +89,15 @@ class Lease:
         met = sa.select(sa.func.count()).where(
             t.stood_back.c.task == self.task, t.stood_back.c.period == self.period, t.stood_back.c.token == self.token
         )
-        # A database that takes nothing keeps a lease that nobody beats: the next run finds its holder gone or silent.
-        with contextlib.suppress(PlanexecError), self._journal.engine.begin() as db:
-            db.execute(sa.update(t.leases).where(*mine).values(state=FREE))
-            self.stood_back = db.execute(met).scalar_one()
+        given_back = _place_of_lease(self._journal, self.task, self.period, self.token)
+        _GIVEN_BACK.add(given_back)
+        # A database that takes nothing keeps a lease that nobody beats: the next run finds its holder gone or silent,
+        # or, if it is in this very process, that it was given back.
+        with contextlib.suppress(PlanexecError):
+            with self._journal.engine.begin() as db:
+                db.execute(sa.update(t.leases).where(*mine).values(state=FREE))
+                self.stood_back = db.execute(met).scalar_one()
+            _GIVEN_BACK.discard(given_back)
 
 
 def take(
@@ -116,7 +121,11 @@ def take(
     """
     found = standing(journal, task, period)
     # Asked before the transaction, for it may take its time: what is found is about this token and no other.
-    gone = found is not None and found.is_held and (_is_gone(journal, found.holder) or has_ended(found.holder))
+    gone = found is not None and found.is_held and (
+        _place_of_lease(journal, task, period, found.token) in _GIVEN_BACK
+        or _is_gone(journal, found.holder)
+        or has_ended(found.holder)
+    )  # fmt: skip
     with journal.engine.begin() as db:
         now = _standing_in(db, task, period)
         if now is not None and now.is_held and not now.is_stale:
@@ -206,6 +215,14 @@ def _standing_in(db: sa.Connection, task: str, period: str) -> Standing | None:
     stale = abs(age_s) > row.lasts_s
     since = datetime.fromisoformat(row.taken_at)
     return Standing(task, period, row.token, row.state == HELD, holder, since, beat_at, row.lasts_s, stale)
+
+
+_GIVEN_BACK: set[tuple[str, str, str, int]] = set()
+"""Leases that this process has given back, and that its database would not let go of."""
+
+
+def _place_of_lease(journal: Journal, task: str, period: str, token: int) -> tuple[str, str, str, int]:
+    return str(journal.engine.url), task, period, token
 
 
 def _beat(db: sa.Connection, task: str, period: str, token: int) -> bool:

@@ -101,7 +101,7 @@ def nothing_leaks(month: Month, printed: Any, *, without: tuple[str, ...] = ()) 
 
 def test_the_search_finds_what_is_there(tmp_path: Path) -> None:
     """A search that finds nothing anywhere proves nothing."""
-    import sqlite3  # noqa: PLC0415 - this test only
+    import sqlite3
 
     (tmp_path / "a.log").write_text(f"x {CANARIES['OPENAI_API_KEY']} y")
     with sqlite3.connect(tmp_path / "b.db") as db:

@@ -230,8 +230,8 @@ def test_status_words(on: Bench, word: str) -> None:
     assert shape is not None
     named = replace(shape, identical=word, only={side: f"{word} {side}" for side in shape.only})
     on.task = replace(on.task, deliverables=(replace(on.task.deliverables[0], result=named),))
-    from dagster_planexec.contract.layout import result_layout  # noqa: PLC0415 - beside its only use
-    from dagster_planexec.world.probes.result.report import FiguresOfResult  # noqa: PLC0415 - as above
+    from dagster_planexec.contract.layout import result_layout
+    from dagster_planexec.world.probes.result.report import FiguresOfResult
 
     with on.ports.warehouse.session() as session:
         session.execute("create schema if not exists recon")

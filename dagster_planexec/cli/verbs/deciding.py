@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 from rich.text import Text
 
 from dagster_planexec.cli.home import as_typed_here, remembered
-from dagster_planexec.cli.printing import STYLES, moment, paper, print_json
+from dagster_planexec.cli.printing import STYLES, moment, paper, print_json, progress
 from dagster_planexec.cli.shown.holds.document import document_of, line_of
 from dagster_planexec.cli.shown.holds.hold import next_of
 from dagster_planexec.cli.shown.holds.parts import money
@@ -152,12 +153,12 @@ def make_key(name: str, *, show: bool, as_json: bool) -> None:
     out.print(Text("whoever has it signs as this person; a worker needs it to verify what they signed", "dim"))
 
 
-def go_on(folder: ProjectFolder, hold_id: str) -> dict[str, Any]:
-    """Continue the month that was approved, and return its document."""
-    from dagster_planexec.cli.verbs.continuing import continued  # noqa: PLC0415 - Dagster, only where it is needed
+def go_on(folder: ProjectFolder, hold_id: str, home: Path) -> dict[str, Any]:
+    """Continue the month that was approved, by the job that the approval sensor starts, and return its document."""
+    from dagster_planexec.cli.verbs.running import continue_task  # noqa: PLC0415 - Dagster, only where it is needed
 
     planned, held = _held(folder, hold_id)
-    return continued(planned, held.id)
+    return continue_task(folder, planned, held, home, progress())
 
 
 def _held(folder: ProjectFolder, hold_id: str) -> tuple[PlannedTask, HoldRecord]:

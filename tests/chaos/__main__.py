@@ -53,11 +53,14 @@ def main() -> int:
             chosen = points(world, POINTS)
         failed += sum(at("sqlite", n, point) for n, point in enumerate(chosen))
         failed += sum(at("postgres", n, point) for n, point in enumerate(chosen[:: POINTS // IN_POSTGRES]))
-        failed += rounds(Path(folder) / "effects", EFFECTS, told=lambda line: print(line, flush=True))  # noqa: T201 - as above
-    print(
-        f"{len(chosen)} points in SQLite, {IN_POSTGRES} in Postgres, {EFFECTS} months over each of two targets: {failed} not survived"
-    )  # noqa: T201 - as above
+        failed += rounds(Path(folder) / "effects", EFFECTS, told=_say)
+    _say(f"{len(chosen)} points in SQLite, {IN_POSTGRES} in Postgres, {EFFECTS} months over each of two targets:")
+    _say(f"{failed} not survived")
     return min(failed, 1)
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)  # noqa: T201 - this is what it is for
 
 
 if __name__ == "__main__":

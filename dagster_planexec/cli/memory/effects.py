@@ -43,7 +43,7 @@ def list_effects(folder: ProjectFolder, task: str | None, period: str | None, ho
                 must_be_known(folder, journal, task, home)
             if journal is not None and journal.has_effects:
                 found += effects_listed(journal, task=task, period=period)
-    totals = dict(sorted(Counter(effect.state for effect in found).items()))
+    totals: dict[str, int] = dict(sorted(Counter(effect.state for effect in found).items()))
     if as_json:
         print_json({"version": 1, "task": task, "period": period, "totals": totals, "effects": [*map(_json, found)]})
         return

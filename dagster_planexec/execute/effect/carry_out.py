@@ -100,7 +100,9 @@ class _Batch:
         listed = self._asked("what is issued", tool.listed)
         self._require_currency(listed, where)
         found = reckon(due, listed, effects, where)
-        owner = Owner(run.work.task.name, tool.contract.name, where.target, run.attempt, run.run_id, run.lease_token)
+        owner = Owner(
+            run.work.task.name, tool.contract.name, where.target, run.attempt, run.run_id, run.lease_token, call.hold_id
+        )  # fmt: skip
         # Whatever comes of this call, what was found out of earlier ones stays known.
         write_intents(run.work.journal, owner, (), ended=found.ended, adopted=found.adopted)
         self._require_known(found, where)

@@ -1,4 +1,4 @@
-"""What was approved and is half done is finished, also after the approval has expired; what rests on it is read again."""
+"""What was approved and is half done is finished, also after the approval has expired; its evidence is read again."""
 
 from __future__ import annotations
 

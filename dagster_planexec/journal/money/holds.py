@@ -128,7 +128,11 @@ def _newest(db: sa.Connection, task: str, period: str) -> dict[str, Any] | None:
     """The hold of the month that waits, else the one that was opened last."""
     month = sa.select(t.holds).where(t.holds.c.task == task, t.holds.c.period == period)
     waits = sa.case((t.holds.c.state.in_(WAITING), 0), else_=1)
-    row = db.execute(month.order_by(waits, t.holds.c.opened_at.desc()).limit(1)).mappings().first()
+    row = (
+        db.execute(month.order_by(waits, t.holds.c.opened_at.desc(), t.holds.c.closed_at.desc()).limit(1))
+        .mappings()
+        .first()
+    )
     return dict(row) if row else None
 
 

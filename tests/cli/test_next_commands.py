@@ -97,6 +97,7 @@ def test_a_hold_is_shown_in_what_a_person_decides_by(held: tuple[Path, Any, str]
     assert f"report {document['report']['md']}" in lines
     assert lines[-1].startswith("hint: read the report; ")
     assert f"`planexec run {TASK} --partition 2026-03 --home {shlex.quote(str(home))}`" in lines[-1]
+    assert "{" not in shown
     assert (facts["id"], facts["amount"], facts["count"], facts["state"]) == (hold, "1392.49", 45, "open")
 
 

@@ -11,9 +11,8 @@ from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.effect.evidence import Evidence, digest_of_credits, read_evidence
 from dagster_planexec.execute.effect.review import compare
 from dagster_planexec.execute.effect.terms import terms_of
-from dagster_planexec.execute.observer import look
 from dagster_planexec.execute.resolve import Resolved
-from dagster_planexec.execute.work import Run, StepReport, call_of
+from dagster_planexec.execute.work import Run, StepReport
 from dagster_planexec.journal.encoding import bounded, encode, plain
 from dagster_planexec.journal.money.holds import HoldRecord, open_hold
 from dagster_planexec.journal.told.line import one_line
@@ -29,7 +28,10 @@ MOST_STEPS = 50
 _LONGEST = 120
 
 
-def ask(run: Run, step: Step, resolved: Resolved | None, report: StepReport, codes: Collection[str]) -> HoldRecord:
+def ask(
+    run: Run, step: Step, resolved: Resolved | None, report: StepReport, codes: Collection[str],
+    preview: Observation | None,
+) -> HoldRecord:  # fmt: skip
     """Open the hold of a step that waits for a person, or find that it is open already.
 
     Args:
@@ -38,15 +40,17 @@ def ask(run: Run, step: Step, resolved: Resolved | None, report: StepReport, cod
         resolved: Its arguments; None if it has none that its tool takes: then no approval releases it.
         report: How its try ended.
         codes: Everything that it waits for.
+        preview: What it would do now.
 
     Raises:
         PlanexecError: HOLD_SUPERSEDED if a later attempt has the month; what it rests on cannot be read.
     """
     clock, policy = run.work.ports.clock, run.work.task.approval
-    preview = _preview(run, step, resolved)
     facts: dict[str, Any] = {} if preview is None else dict(encode(preview.facts))
-    evidence = read_evidence(run, step, resolved) if resolved is not None else Evidence(())
-    bound = terms_of(run, step, resolved, preview, evidence, codes) if resolved is not None else None
+    evidence, bound = Evidence(()), None
+    if resolved is not None and codes:  # what waits for anything else, no approval releases
+        evidence = read_evidence(run, step, resolved)
+        bound = terms_of(run, step, resolved, preview, evidence, codes)
     now = clock.now()
     return open_hold(
         run.work.journal, attempt_id=run.attempt, task=run.work.task.name, period=run.period.text, step=step.id,
@@ -54,12 +58,6 @@ def ask(run: Run, step: Step, resolved: Resolved | None, report: StepReport, cod
         shown=_shown(run, step, resolved, report, evidence, preview), now=now,
         expires_at=now + timedelta(seconds=policy.expires_after_s),
     )  # fmt: skip
-
-
-def _preview(run: Run, step: Step, resolved: Resolved | None) -> Observation | None:
-    tool = run.work.tools[step.tool]
-    probe = tool.preview(resolved.args, call_of(run, step.id, tool.contract)) if resolved is not None else None
-    return look(probe, run.work.ports) if probe is not None else None
 
 
 def _shown(
@@ -86,10 +84,21 @@ def _steps_of(plan: Plan) -> list[dict[str, Any]]:
     return [
         {
             "id": one.id, "tool": one.tool, "after": list(one.depends_on[:20]),
-            "args": {one_line(str(name), 60): one_line(str(value), _LONGEST) for name, value in one.args.items()},
+            "args": {one_line(str(name), 60): one_line(_said(value), _LONGEST) for name, value in one.args.items()},
         }
         for one in plan.steps[:MOST_STEPS]
     ]  # fmt: skip
+
+
+def _said(value: object) -> str:
+    """An argument in words: references by what they name."""
+    if isinstance(value, Mapping):
+        if set(value) == {"ref"}:
+            return f"from {value['ref']}"
+        return ", ".join(f"{name} {_said(child)}" for name, child in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(_said(child) for child in value)
+    return str(value)
 
 
 def _compared(run: Run) -> dict[str, Any] | None:

@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 from dagster_planexec.contract.layout import credit_lines_threshold_of, currency_of, effect_scope, lower_cap
+from dagster_planexec.errors import PortError
 from dagster_planexec.execute.effect.evidence import Evidence
 from dagster_planexec.execute.resolve import Resolved
 from dagster_planexec.execute.work import Run
@@ -39,8 +40,13 @@ def terms_of(
         preview: What the call would do now.
         evidence: What it rests on.
         codes: What it waits for a person for.
+
+    Raises:
+        PortError: What it would do could not be looked at. That is no change of it.
     """
     task = run.work.task
+    if preview is not None and preview.state == "errored":
+        raise PortError(preview.code or "INTERNAL", preview.message, retry_after_s=preview.retry_after_s)
     pays = task.irreversible is not None and task.irreversible.credit_rule is not None
     return {
         "version": VERSION, "task": task.name, "period": run.period.text, "attempt": run.attempt,

@@ -13,6 +13,7 @@ from dagster_planexec.contract.tool import AdmittedObject
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.effect.asking import ask
 from dagster_planexec.execute.resolve import Resolved
+from dagster_planexec.execute.step.call import preview
 from dagster_planexec.execute.step.choosing import chosen
 from dagster_planexec.execute.step.facing import claim_of, situation_of
 from dagster_planexec.execute.step.tried import Tried, append, ended
@@ -141,7 +142,8 @@ def _hold(
     """Record what waits for a person, and what a decision is bound to; a question that nobody may put stops."""
     codes = {report.code, *(v.code for v in report.verdicts if not v.opens)} & RELEASABLE
     try:
-        record = ask(run, step, resolved, report, [code for code in codes if code])
+        shown = preview(run, step, resolved) if resolved is not None else None
+        record = ask(run, step, resolved, report, [code for code in codes if code], shown)
     except PlanexecError as error:
         stop = Stop(bounded(f"{report.reason}; and nobody can be asked: {error.code}: {error.message}"))
         return replace(report, state="failed", code=error.code, reason=stop.reason, decision=stop), stop

@@ -19,7 +19,16 @@ from dagster_planexec.contract.effects.policy import ApprovalPolicy
 from dagster_planexec.contract.task import Task
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.journal.journal import Journal
-from dagster_planexec.journal.money.holds import WAITING, HoldRecord, has_begun, hold, holds_of, record_of, set_state
+from dagster_planexec.journal.money.holds import (
+    DECIDED_SINCE,
+    WAITING,
+    HoldRecord,
+    has_begun,
+    hold,
+    holds_of,
+    record_of,
+    set_state,
+)
 from dagster_planexec.journal.money.keys import Keys
 from dagster_planexec.journal.money.signing import (
     CLOCKS,
@@ -196,6 +205,8 @@ def _unknown(hold_id: str) -> PlanexecError:
 def decisions_of(journal: Journal, hold_ids: Sequence[str]) -> dict[str, tuple[Decision, ...]]:
     """What is recorded about these holds, by hold and in order; not verified, so for showing only."""
     found: dict[str, list[Decision]] = {}
+    if journal.version < DECIDED_SINCE:
+        return dict.fromkeys(hold_ids, ())
     query = sa.select(t.decisions).order_by(t.decisions.c.seq)
     if len(hold_ids) <= _FEW:
         query = query.where(t.decisions.c.hold_id.in_(hold_ids))

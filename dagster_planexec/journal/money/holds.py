@@ -26,6 +26,9 @@ from dagster_planexec.plan.digest import canonical_bytes, digest_of
 State = Literal["open", "approved", "rejected", "expired", "superseded", "stale", "used", "settled"]
 WAITING: tuple[State, ...] = ("open", "approved")
 """The states of a hold that is not closed."""
+DECIDED_SINCE = 5
+"""The version of the journal that has decisions; holds of an older one are read without what they are bound to."""
+_NEWER = frozenset({"bound", "shown", "expires_at", "closed_at", "closed_because"})
 _MAY_BE_SUCCEEDED = frozenset({"superseded", "stale", "expired"})
 _SUCCEEDED = "took its place"
 _OWN = frozenset({"hold", "shown"})
@@ -125,7 +128,11 @@ def _newest(db: sa.Connection, task: str, period: str) -> dict[str, Any] | None:
     """The hold of the month that waits, else the one that was opened last."""
     month = sa.select(t.holds).where(t.holds.c.task == task, t.holds.c.period == period)
     waits = sa.case((t.holds.c.state.in_(WAITING), 0), else_=1)
-    row = db.execute(month.order_by(waits, t.holds.c.opened_at.desc()).limit(1)).mappings().first()
+    row = (
+        db.execute(month.order_by(waits, t.holds.c.opened_at.desc(), t.holds.c.closed_at.desc()).limit(1))
+        .mappings()
+        .first()
+    )
     return dict(row) if row else None
 
 
@@ -175,15 +182,22 @@ def set_state(
 def hold(journal: Journal, hold_id: str) -> HoldRecord | None:
     """The hold of that id, or None."""
     with journal.reader.connect() as db:
-        row = db.execute(sa.select(t.holds).where(t.holds.c.id == hold_id)).mappings().first()
+        row = db.execute(_all_of(journal).where(t.holds.c.id == hold_id)).mappings().first()
     return record_of(dict(row)) if row else None
+
+
+def _all_of(journal: Journal) -> sa.Select[Any]:
+    """Everything of holds; an older journal that is only looked at has less, and is not changed for it."""
+    if journal.version >= DECIDED_SINCE:
+        return sa.select(t.holds)
+    return sa.select(*(sa.null().label(one.name) if one.name in _NEWER else one for one in t.holds.c))
 
 
 def holds_of(
     journal: Journal, task: str | None = None, *, period: str | None = None, states: Sequence[str] = ()
 ) -> tuple[HoldRecord, ...]:
     """Holds, newest first: of a task, of a period, in these states; all of them if nothing is said."""
-    query = sa.select(t.holds).order_by(t.holds.c.opened_at.desc(), t.holds.c.id)
+    query = _all_of(journal).order_by(t.holds.c.opened_at.desc(), t.holds.c.id)
     if task is not None:
         query = query.where(t.holds.c.task == task)
     if period is not None:

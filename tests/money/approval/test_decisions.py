@@ -8,8 +8,10 @@ from datetime import timedelta
 
 import pytest
 
+from dagster_planexec.contract.strategies import RELEASABLE
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.journal.money.decisions import continuable, expire_due, record
+from dagster_planexec.journal.money.holds import open_hold
 from dagster_planexec.journal.money.keys import keys_for, new_key
 from dagster_planexec.journal.money.notices import note_told, notices_due
 from dagster_planexec.journal.money.signing import parse_signed, sign
@@ -278,3 +280,14 @@ def test_news_of_holds_is_told_once_each(office: Office) -> None:
     office.go_on(again.id)
     with office.journal() as journal:
         assert continuable(journal, task) == ()
+
+
+def test_what_waits_for_something_else_cannot_be_approved(office: Office) -> None:
+    """Only three codes can be released; a hold for any other says not what it would do, and nobody signs for it."""
+    with office.journal() as journal:
+        held = open_hold(journal, attempt_id="a", task=office.world.task.name, period="2026-02", step="load",
+                         code="VALIDATION_ERROR", plan_digest="d", facts={}, now=FRIDAY)  # fmt: skip
+    code, text = refused(lambda: office.decide(held.id, "ada"))
+
+    assert (code, "no approval releases" in text) == ("DECISION_REFUSED", True)
+    assert frozenset({"CAP_EXCEEDED", "APPROVAL_REQUIRED", "EFFECT_DIFFERS"}) == RELEASABLE

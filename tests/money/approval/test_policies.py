@@ -54,6 +54,8 @@ class Otherwise(Counted):
         report = next(step for step in steps if step.tool == "write_report")
         more = report.model_copy(update={"id": "second_report", "args": {**report.args, "name": "2026-02-again"}})
         steps.insert(steps.index(report) + 1, more)
+        pays = steps[-1]
+        steps[-1] = pays.model_copy(update={"depends_on": (*pays.depends_on, more.id)})
         return replace(answer, plan=answer.plan.model_copy(update={"steps": tuple(steps)}))
 
 

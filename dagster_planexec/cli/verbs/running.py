@@ -49,7 +49,7 @@ def run_task(
                 partition_key=period.key,
                 raise_on_error=False,
                 run_config=config,
-                tags={STARTED_BY_TAG: "`planexec run`"},
+                tags={STARTED_BY_TAG: "the command planexec run"},
             )
         document = load_report(journal, result.run_id)
     finally:

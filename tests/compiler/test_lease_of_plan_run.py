@@ -1,4 +1,4 @@
-"""A plan run writes under the token of its task run's lease, whatever process a step is in; under an older one nothing."""
+"""A plan run writes under its task run's token, whatever process a step is in; under an older one it writes nothing."""
 
 from __future__ import annotations
 

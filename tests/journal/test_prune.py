@@ -168,6 +168,7 @@ def test_tables_that_others_need_lose_nothing(aged: Journal) -> None:
     ask(aged, "t", Period.parse("2025-01", "month"), set_digest(aged, "t", "2025-01"), 1)
     open_hold(aged, attempt_id="another", task="t", period="2025-02", step="pay", code="CAP_EXCEEDED",
               plan_digest="d", facts={})  # fmt: skip
+    _money(aged)
     before = rows(aged)
 
     pruned = prune(aged, before=CUTOFF)
@@ -178,6 +179,23 @@ def test_tables_that_others_need_lose_nothing(aged: Journal) -> None:
     assert [p.count for p in patterns_for(aged, "t")] == [1]
     assert set(pruned.tables) | {"planexec_schema", "planexec_pruning"} == set(before)
     assert all(count.why for count in pruned.tables.values())
+
+
+def _money(journal: Journal) -> None:
+    """A row in every table that is about money; what they mean, others test."""
+    with journal.engine.begin() as db:
+        db.execute(sa.insert(t.leases).values(
+            task="t", period="2025-01", token=3, state="free", holder="{}", taken_at="then", beat_at="then", lasts_s=60
+        ))  # fmt: skip
+        db.execute(sa.insert(t.effects).values(
+            effect_scope="s", period="2025-01", line_key="c-1", ordinal=1, amount="12.00", currency="USD", target="x",
+            task="t", tool="pay", attempt="a", run_id="r", intended_at="then", state="issued",
+        ))  # fmt: skip
+        db.execute(sa.insert(t.effect_changes).values(effect=1, at="then", state="issued", by="r", said="answered"))
+        db.execute(sa.insert(t.decisions).values(
+            hold_id="h", decision="approve", by="ada", at="then", key_id="ada", body="{}", signature="s"
+        ))  # fmt: skip
+        db.execute(sa.insert(t.hold_notices).values(hold_id="h", kind="opened", at="then"))
 
 
 def test_plans_that_nothing_names_go(aged: Journal) -> None:

@@ -99,13 +99,13 @@ def test_a_plan_that_is_only_looked_at_holds_the_month_for_its_moment(place: Pla
         held.append(dict(held_now(place.work.journal, "toy")))
         return GOOD
 
-    asking = Asking("`planexec plan`")
+    asking = Asking("the command planexec plan")
     looks = Settling(place.work, ScriptedPlanner(looking), StepLauncher(place.work), asking=asking)
     prepared = prepare(looks, PERIOD)
     back = settled_while_held(place, lambda: prepare(looks, PERIOD))
 
     assert prepared.may_run
-    assert held[0]["2026-03"].words.startswith("a process (started by `planexec plan`; host ")
+    assert held[0]["2026-03"].words.startswith("a process (started by the command planexec plan; host ")
     assert (back.may_run, back.report.status, back.report.code) == (False, "stood-back", "LEASE_BUSY")
     assert held_now(place.work.journal, "toy") == {}
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -24,17 +25,32 @@ def someone(n: int = 1, **known: Any) -> Holder:
     return Holder(**{"run_id": f"run-{n}", "started_by": "a person", "host": f"host-{n}", "pid": 100 + n, **known})
 
 
-def taken(journal: Journal, holder: Holder | None = None, *, lasts_s: int = 600, **more: Any) -> Lease | Standing:
+def taken(
+    journal: Journal, holder: Holder | None = None, *, task: str = TASK, period: str = PERIOD, lasts_s: int = 600,
+    **more: Any,
+) -> Lease | Standing:  # fmt: skip
     """What comes of asking for the month."""
     holder = holder or holder_here(run_id="run-here")
-    return take(journal, task=TASK, period=PERIOD, holder=holder, lasts_s=lasts_s, **more)
+    return take(journal, task=task, period=period, holder=holder, lasts_s=lasts_s, **more)
 
 
-def lease_of(journal: Journal, holder: Holder | None = None, *, lasts_s: int = 600, **more: Any) -> Lease:
+def lease_of(journal: Journal, holder: Holder | None = None, **more: Any) -> Lease:
     """The month, which is free."""
-    found = taken(journal, holder, lasts_s=lasts_s, **more)
+    found = taken(journal, holder, **more)
     assert isinstance(found, Lease), found.words
     return found
+
+
+@contextmanager
+def held_by(holder: Holder, **month: str) -> Iterator[Lease]:
+    """The month is held by somebody else for as long as the block lasts."""
+    journal = Journal()
+    lease = lease_of(journal, holder, **month)
+    try:
+        yield lease
+    finally:
+        lease.release()
+        journal.close()
 
 
 def row_of(journal: Journal) -> Any:

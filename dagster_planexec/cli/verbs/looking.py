@@ -58,7 +58,7 @@ def propose(planned: PlannedTask, period: Period, *, show: bool) -> dict[str, An
     """The document of a plan that was proposed and checked against the world, and not run."""
     work = work_of(planned.binding)
     try:
-        asking = Asking(started_by="`planexec plan`")
+        asking = Asking(started_by="the command planexec plan")
         prepared = prepare(Settling(work, planned.planner(), _NoLauncher(), asking=asking), period)
     finally:
         work.journal.close()

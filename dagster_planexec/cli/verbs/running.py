@@ -38,7 +38,7 @@ def run_task(
     from dagster_planexec.definitions.planned_task import task_run_name  # noqa: PLC0415 - Dagster, where it is needed
 
     task = planned.binding.task
-    started = Started(task_run_name(task), {"ops": {task.name: {"config": {"replan": replan}}}}, "`planexec run`")
+    started = Started(task_run_name(task), {"ops": {task.name: {"config": {"replan": replan}}}}, "the command planexec run")
     return run_job(folder, planned, period, home, started, console)
 
 
@@ -50,7 +50,7 @@ def continue_task(
 
     task = planned.binding.task
     config = {"ops": {finish_name(task): {"config": {"hold": held.id}}}}
-    started = Started(continue_name(task), config, "`planexec continue`")
+    started = Started(continue_name(task), config, "the command planexec continue")
     return run_job(folder, planned, task.period(held.period), home, started, console)
 
 

@@ -30,7 +30,7 @@ from dagster_planexec.settle import settle
 from dagster_planexec.settling.parts import Launcher, Settling
 from dagster_planexec.tools import BUILTIN_TOOLS
 from dagster_planexec.world.period import Period
-from dagster_planexec.world.ports import Ports, Roots
+from dagster_planexec.world.ports import Clock, Ports, Roots
 from dagster_planexec.world.system_clock import SystemClock
 
 _runs = itertools.count(1)
@@ -88,11 +88,12 @@ class World:
     task: Task = TASK
     planner: Counted = field(default_factory=Counted)
     fault: FaultListener | None = None
+    clock: Clock = field(default_factory=SystemClock)
 
     def work(self, *, listeners: Sequence[Listener] = ()) -> Work:
         """Everything that carries it out; the journal is the environment's `default`."""
         warehouse = DuckDbWarehouse(self.home / "warehouse.duckdb")
-        clock = SystemClock()
+        clock = self.clock
         roots = Roots(sql=self.home / "sql", reports=self.home / "reports", landing=self.home / "landing")
         store = S3ObjectStore(client_for(self.endpoint))
         ports = Ports(store, warehouse, DuckDbCredits(warehouse, clock), clock, roots)

@@ -9,7 +9,7 @@ from dagster_planexec.errors import PortError
 from dagster_planexec.world.observation import Fact, Observation
 from dagster_planexec.world.ports import Ports, Session
 from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.sides.relation import count_of, exact_sum
+from dagster_planexec.world.sides.relation import by_contract, count_of, exact_sum
 from dagster_planexec.world.subject import Subject, table
 
 LOOK_S = 120.0
@@ -112,7 +112,8 @@ class SumTable(_TableProbe):
 
         def look(session: Session) -> Mapping[str, Fact]:
             column = session.quote(self.column)
-            rows, total = session.rows(f"select count(*), sum({column}) from {session.quote(self.table)}")[0]
+            with by_contract(self.table):
+                rows, total = session.rows(f"select count(*), sum({column}) from {session.quote(self.table)}")[0]
             return {"rows": count_of(rows), "sum": exact_sum(total, f"{self.table}.{self.column}")}
 
         return self._look(ports, look)

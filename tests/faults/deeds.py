@@ -81,6 +81,13 @@ def answers_are_lost(scene: Scene) -> Iterator[None]:
         scene.warehouse.loses_answers = False
 
 
+@contextmanager
+def breaks_off(scene: Scene) -> Iterator[None]:
+    """The call does all it has to, and ends in an error."""
+    yield
+    raise PortError("UNAVAILABLE", "the answer was 500 Internal Server Error")
+
+
 # ---------------------------------------------------------------------- the disk, the clock
 
 

@@ -26,7 +26,8 @@ The test asserts everything that stands here, and for every line also this:
 The page is made from the same table; `tests/faults/test_page.py` fails if it is not."""
 LEGEND = """\
 A code is what the month stops with, see [codes](codes.md). *heals*: the month succeeds, and nobody has to do anything.
-*n/a*: it cannot happen there; why is said below, and proved where it can be. Several entries are several ways or moments."""
+After a process death that is so in the next run of the month.
+*n/a*: it cannot happen there; why is said below, and the test proves it. Several entries: several ways, or moments."""
 
 
 def page() -> str:

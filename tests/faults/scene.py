@@ -25,7 +25,7 @@ from tests.support.months import World
 
 WAIT_S = 0.2
 """For the warehouse file; a deployment waits longer, and no less surely."""
-QUIET_S = 1.5
+QUIET_S = 2.5
 """Until a read that is not answered has timed out."""
 
 

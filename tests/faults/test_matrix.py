@@ -175,7 +175,7 @@ def test_the_notes_know_who_uses_what(healthy: Healthy):
 
 @pytest.mark.parametrize("case", KILLED, ids=numbered(KILLED))
 def test_a_killed_month_ends_like_any_other(case: Case, healthy: Healthy, make_scene: MakeScene, tmp_path: Path):
-    """A process of its own, killed for real. The same month run again: nothing done is done twice, no credit is lost."""
+    """A process of its own, killed for real. Run again: nothing done is done twice, and no credit is lost."""
     event = {"between judgement and call": "calling", "after the call": "called"}[case.when]
     point = Point(1 + healthy.kinds.index((event, case.step)), name=f"{event} {case.step}")
     with make_scene(tmp_path) as scene:

@@ -18,7 +18,7 @@ CELLS = (
     Case(STEP, "change", "one charge of the ledger is raised by 1.00 after it was admitted", "before the step",
          stopped("APPROVAL_STALE", "snapshot_is_as_admitted"),
          kept(f"update {LEDGER} set amount = amount + 1 where {first(LEDGER, where=MONTH)}"),
-         mended="put the charge back; or leave it, and run the month anew on the new ledger", mend=put_back),
+         mended="find out why, and put the charge back", mend=put_back),
     Case(STEP, "truncate", "half of the month's charges are deleted from the ledger after it was admitted",
          "before the step", stopped("APPROVAL_STALE", "snapshot_is_as_admitted"),
          kept(f"delete from {LEDGER} where {first(LEDGER, 2050, where=MONTH)}"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tests.faults import deeds as d
-from tests.faults.case import HEALS, Case, NotApplicable, healed, stopped
+from tests.faults.case import HEALS, Case, Deed, Ends, Moment, NotApplicable, Trouble, healed, stopped
 
 NO_SERVICE = "it works in files on this machine: no service is asked that could answer so"
 
@@ -26,8 +26,7 @@ def in_the_warehouse(step: str, *, judges_inputs: bool = True) -> Iterator[Case]
                mended="wait until the process that is named has let go")  # fmt: skip
     yield Case(step, "lock", "another process opens the warehouse file and closes it after the step's first try",
                "before the step", healed(), d.held(briefly=True))  # fmt: skip
-    yield Case(step, "500 after commit", "the warehouse commits, and the connection breaks before it answers",
-               "during the call", healed(), trouble=d.answers_are_lost, lasts=1)  # fmt: skip
+    yield Case(step, "500 after commit", *_lost(step), lasts=1)
     yield Case(step, "timeout", "no statement ends within its deadline, however often it is tried",
                "during the call", stopped("TIMEOUT", tries=TRIES), trouble=d.slow,
                mended="look at what kept the warehouse busy")  # fmt: skip
@@ -35,6 +34,13 @@ def in_the_warehouse(step: str, *, judges_inputs: bool = True) -> Iterator[Case]
                "during the call", healed(), trouble=d.slow, lasts=1)  # fmt: skip
     yield Case(step, "disk full", "the kernel lets no file grow", "during the call", stopped("DISK_FULL"),
                trouble=d.no_file_grows_beyond(0), mended="free space")  # fmt: skip
+
+
+def _lost(step: str) -> tuple[str, Moment, Ends, Deed | None, Trouble]:
+    if step == "write_report":
+        return "the files are written, and the call ends in an error", "during the call", healed(), None, d.breaks_off
+    said = "the warehouse commits, and the connection breaks before it answers"
+    return said, "during the call", healed(), None, d.answers_are_lost
 
 
 def asks_no_service(step: str) -> Iterator[NotApplicable]:

@@ -116,7 +116,5 @@ class NotApplicable:
     because: str
     untouched: tuple[Port, ...] = ()
     """Ports that the step never uses, in a whole month: the proof that nothing behind them can strike it."""
-    only_reads: bool = False
-    """The object store is read and never written: the proof that nothing is committed there."""
     without_rows: bool = False
     """The step leaves a table without a row: the proof that there is none to lose."""

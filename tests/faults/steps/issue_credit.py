@@ -10,6 +10,11 @@ from tests.faults.steps.shared import whatever_the_step
 STEP = "issue_credit"
 MONTH = "charge_id like 'CH-202602-%'"
 DUE = "status = 'amount_differs' and ledger_amount > vendor_amount"
+SWAPPED = sql(
+    f"alter table {LINES} rename ledger_amount to swapped",
+    f"alter table {LINES} rename vendor_amount to ledger_amount",
+    f"alter table {LINES} rename swapped to vendor_amount",
+)
 LOOK = "look the month up in the credit system"
 
 CELLS = (
@@ -31,6 +36,10 @@ CELLS = (
          stopped("EXPECTATION_FAILED", "input_still_holds"), sql(f"delete from {LINES} where {first(LINES, 2000)}")),
     Case(STEP, "truncate", "half of the stored lines are deleted", "between judgement and call",
          stopped("APPROVAL_STALE"), sql(f"delete from {LINES} where {first(LINES, 2000)}")),
+    Case(STEP, "schema change", "the two amounts of the stored lines take one another's names", "before the step",
+         stopped("IDENTITY_BROKEN", "input_still_holds"), SWAPPED),
+    Case(STEP, "schema change", "the two amounts of the stored lines take one another's names",
+         "between judgement and call", stopped("IDENTITY_BROKEN"), SWAPPED),
     Case(STEP, "schema change", "the ledger's amount in the stored lines becomes a float", "before the step",
          stopped("EXPECTATION_FAILED", "input_still_holds"),
          sql(f"alter table {LINES} alter ledger_amount type double")),
@@ -43,6 +52,9 @@ CELLS = (
          stopped("DUPLICATE_KEY"), sql(f"insert into {LINES} select * from {LINES} where {first(LINES, where=DUE)}")),
     Case(STEP, "lock", "another process opens the warehouse file and keeps it for the rest of the run",
          "before the step", stopped("LOCKED", "input_still_holds"), d.held(),
+         mended="wait until the process that is named has let go"),
+    Case(STEP, "lock", "another process opens the warehouse file, in which the embedded credit system is too",
+         "between judgement and call", stopped("LOCKED"), d.held(),
          mended="wait until the process that is named has let go"),
     Case(STEP, "throttle", "the credit system asks to slow down, and issues nothing", "during the call",
          stopped("EFFECT_UNKNOWN"), trouble=d.credits_refuse("THROTTLED", "the credit system answered 429"),

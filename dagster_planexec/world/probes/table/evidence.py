@@ -9,7 +9,7 @@ from dagster_planexec.world import subject
 from dagster_planexec.world.observation import Observation
 from dagster_planexec.world.ports import Ports
 from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.probes.table.tables import LOOK_S
+from dagster_planexec.world.probes.table.tables import LOOK_S, named_fingerprint
 from dagster_planexec.world.sides.relation import InputView, by_contract
 from dagster_planexec.world.subject import Subject
 
@@ -36,7 +36,7 @@ class FingerprintOfView(Probe):
         with ports.warehouse.session(deadline_s=LOOK_S) as session:
             try:
                 with by_contract(self.view.table):
-                    found = session.fingerprint(self.view.query(session.quote))
+                    found = named_fingerprint(session, self.view.table, self.view.query(session.quote))
             except PortError as error:
                 if error.code != "TABLE_GONE":
                     raise

@@ -17,7 +17,14 @@ if TYPE_CHECKING:
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}\Z")
 _GONE = re.compile(r"Catalog Error: (Table|View|Schema) with name .{1,200}? does not exist", re.DOTALL)
-_NO_SPACE = ("no space left", "disk full", "max_temp_directory_size", "not enough disk space")
+_NO_SPACE = (
+    "no space left",
+    "disk full",
+    "disk quota exceeded",
+    "file too large",  # a limit on the size of files
+    "max_temp_directory_size",
+    "not enough disk space",
+)
 _REPEAT_S = 0.05
 
 

@@ -38,7 +38,9 @@ def run_task(
     from dagster_planexec.definitions.planned_task import task_run_name  # noqa: PLC0415 - Dagster, where it is needed
 
     task = planned.binding.task
-    started = Started(task_run_name(task), {"ops": {task.name: {"config": {"replan": replan}}}}, "the command planexec run")
+    started = Started(
+        task_run_name(task), {"ops": {task.name: {"config": {"replan": replan}}}}, "the command planexec run"
+    )
     return run_job(folder, planned, period, home, started, console)
 
 

@@ -129,9 +129,9 @@ def _settled(
         save_report(work.journal, context.run.run_id, report)
     else:
         report = settle(settling, report.period, replan=replan)
-    if asked.lease is not None:
-        if asked.is_hidden(work.journal) and report.code != "LEASE_LOST":
-            _say_again(planned, context, report)
+    if report.code != "LEASE_LOST" and asked.is_hidden(work.journal):
+        _say_again(planned, context, report)
+    if report.status != "stood-back":  # it has changed nothing that would be news
         _log_months(context, work)
     return report
 

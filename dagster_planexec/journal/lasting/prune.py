@@ -29,7 +29,7 @@ KEPT = {
     "planexec_failures": "how steps have failed, and what helped",
     "planexec_runs_noted": "what failures are a share of",
     "planexec_leases": "who holds a month, and the number that the next holder counts on from",
-    "planexec_stood_back": "which runs came while another held their month",
+    "planexec_stood_back": "which runs found their month held: what they were asked for is still to be done",
     "planexec_effects": "what was issued, line by line: without it nobody knows what was paid",
     "planexec_effect_changes": "how each of these lines came to be settled",
     "planexec_decisions": "who approved or rejected what, and the signatures",

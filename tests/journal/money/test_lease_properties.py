@@ -134,7 +134,7 @@ class Months(RuleBasedStateMachine):
 
 
 Months.TestCase.settings = settings(
-    max_examples=25, stateful_step_count=30, deadline=None,
+    max_examples=20, stateful_step_count=25, deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )  # fmt: skip
 TestMonths = Months.TestCase

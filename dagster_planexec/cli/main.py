@@ -13,7 +13,7 @@ import click
 from dagster_planexec.cli.asked import period_of
 from dagster_planexec.cli.document import EXIT, blank, of_error
 from dagster_planexec.cli.home import at_home, looking_home
-from dagster_planexec.cli.printing import print_json, print_run, progress
+from dagster_planexec.cli.printing import inert, print_json, print_run, progress
 from dagster_planexec.cli.project import find_project
 from dagster_planexec.errors import PlanexecError
 
@@ -89,8 +89,11 @@ def looking_only(verb: Function) -> Function:
 
 
 def _of_unforeseen(error: Exception, **of: str | None) -> dict[str, Any]:
-    traceback.print_exc()
-    return of_error(PlanexecError("INTERNAL", f"{type(error).__name__}: {str(error)[:300]}"), **of)
+    from dagster_planexec.journal.door.redact import said  # noqa: PLC0415 - SQLAlchemy, which `--help` does not pay
+    from dagster_planexec.journal.told.line import one_line  # noqa: PLC0415 - as above
+
+    sys.stderr.write(inert(said(traceback.format_exc())))
+    return of_error(PlanexecError("INTERNAL", f"{type(error).__name__}: {one_line(str(error), 300)}"), **of)
 
 
 @main.command()

@@ -284,7 +284,7 @@ def _figures_of_json(text: str) -> Iterable[tuple[str, Fact]]:
     """Every entry of every object named `figures`; counts are integers, amounts are strings."""
     try:
         data: Any = json.loads(text, parse_float=str)
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
     figures = data.get("figures") if isinstance(data, Mapping) else None
     if not isinstance(figures, Mapping):

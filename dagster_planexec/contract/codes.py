@@ -255,7 +255,9 @@ CODES: dict[str, Meaning] = {
         "credit lines that may not be issued without a person",
         "look at the held credits: `planexec show HOLD`",
     ),
-    "APPROVAL_STALE": Meaning("effect", "what was approved is not what would be done now", "ask for a new approval"),
+    "APPROVAL_STALE": Meaning(
+        "effect", "what was approved is not what would be done now", "run the month again: it asks anew"
+    ),
     "DECISION_REFUSED": Meaning(
         "effect",
         "a decision that does not count: of somebody who may not decide, forged, altered, or of another hold",
@@ -265,7 +267,9 @@ CODES: dict[str, Meaning] = {
         "effect", "the credits exceed the task's cap", "look at the held credits: `planexec show HOLD`"
     ),
     "HOLD_EXPIRED": Meaning("effect", "nobody decided in time", "run the month again"),
-    "HOLD_SUPERSEDED": Meaning("effect", "a later attempt replaced this hold", "look at the later hold"),
+    "HOLD_SUPERSEDED": Meaning(
+        "effect", "a later attempt replaced this hold", "look at the later hold: `planexec holds`"
+    ),
     # attempt
     "LEASE_BUSY": Meaning("attempt", "another run holds this month", "wait for it"),
     "LEASE_LOST": Meaning("attempt", "another run took this month over", "look at the other run"),

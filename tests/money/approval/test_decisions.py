@@ -10,6 +10,7 @@ import pytest
 
 from dagster_planexec.contract.strategies import RELEASABLE
 from dagster_planexec.errors import PlanexecError
+from dagster_planexec.journal.journal import NewEvent
 from dagster_planexec.journal.money.decisions import continuable, expire_due, record
 from dagster_planexec.journal.money.holds import open_hold
 from dagster_planexec.journal.money.keys import keys_for, new_key
@@ -291,3 +292,14 @@ def test_what_waits_for_something_else_cannot_be_approved(office: Office) -> Non
 
     assert (code, "no approval releases" in text) == ("DECISION_REFUSED", True)
     assert frozenset({"CAP_EXCEEDED", "APPROVAL_REQUIRED", "EFFECT_DIFFERS"}) == RELEASABLE
+
+
+def test_a_key_of_the_environment_is_taken_out_of_whatever_is_remembered(office: Office) -> None:
+    """Under whatever name it got into a message, the journal does not keep it."""
+    held = office.held()
+    text = f"somebody printed {'ada-' * 12} into an error"
+    with office.journal() as journal:
+        journal.append(held.attempt, None, [NewEvent("stopped", None, {"reason": text})])
+        (event,) = [e for e in journal.events(held.attempt, kinds=["stopped"]) if "printed" in str(e.payload)]
+
+    assert "ada-ada" not in str(event.payload)

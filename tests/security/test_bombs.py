@@ -85,7 +85,7 @@ def test_every_reader_of_text_stops_at_the_bound(tmp_path: Path, reader: str) ->
                     CountExtract(path, form, ("amount",)).tally()
             assert (reader, name) == ("header", "rows")  # a header is read no further than it goes
         except PortError as error:
-            assert error.code in {code, "TOO_LARGE"}
+            assert error.code in {code, "TOO_LARGE"}  # noqa: PT017
 
 
 def test_what_is_within_the_bound_is_read(tmp_path: Path) -> None:
@@ -133,11 +133,11 @@ def test_a_contract_states_its_bound(tmp_path: Path) -> None:
 
 def test_a_bomb_in_the_drop_stops_the_month(tmp_path: Path, seeded: Path, endpoint: str) -> None:
     """TOO_LARGE at the fetch: no table is loaded, nothing is credited."""
-    from dataclasses import replace  # noqa: PLC0415 - this test only
-    from shutil import copytree  # noqa: PLC0415 - as above
+    from dataclasses import replace
+    from shutil import copytree
 
-    from assets.demo.world import DemoWorld  # noqa: PLC0415 - as above
-    from assets.vendor_reconciliation.task import TASK  # noqa: PLC0415 - as above
+    from assets.demo.world import DemoWorld
+    from assets.vendor_reconciliation.task import TASK
 
     home = tmp_path / "home"
     copytree(seeded, home)
@@ -184,8 +184,8 @@ OUTSIDE = (
 @pytest.mark.parametrize("status", [200, 403])
 def test_a_store_that_answers_with_tricks_of_xml(body: str, status: int) -> None:
     """Entities that unfold, entities that name a file, depth without an end: an error with a code, no file is read."""
-    import boto3  # noqa: PLC0415 - this test only
-    from botocore.config import Config  # noqa: PLC0415 - as above
+    import boto3
+    from botocore.config import Config
 
     with answering(status, body.encode(), {"content-type": "application/xml"}) as url:
         client = boto3.client(
@@ -195,7 +195,7 @@ def test_a_store_that_answers_with_tricks_of_xml(body: str, status: int) -> None
         try:
             found = list(S3ObjectStore(client).list("bucket", "p/"))
         except PortError as error:
-            assert error.code in {"UNAVAILABLE", "FORBIDDEN", "INTERNAL"}
-            assert "root:" not in str(error)
+            assert error.code in {"UNAVAILABLE", "FORBIDDEN", "INTERNAL"}  # noqa: PT017
+            assert "root:" not in str(error)  # noqa: PT017
         else:
             assert all("root:" not in facts.key and len(facts.key) < 5_000 for facts in found)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
 from dagster_planexec.contract.verdict import Side, Verdict
+from dagster_planexec.journal.door import payload
 from dagster_planexec.journal.door.redact import said
 from dagster_planexec.plan.digest import digest_of
 from dagster_planexec.world.observation import Fact, Observation, Source
@@ -139,6 +139,5 @@ def decode_verdict(value: Mapping[str, Any]) -> Verdict:
     )
 
 
-def dumps(value: Any) -> str:  # noqa: ANN401 - JSON
-    """JSON text for a payload column."""
-    return json.dumps(value, sort_keys=True, allow_nan=False)
+dumps = payload.dumps
+"""JSON text for a payload column, as the door writes it."""

@@ -165,7 +165,7 @@ def test_the_port_runs_one_statement(on: Bench, sql: str) -> None:
             try:
                 attack(sql)  # type: ignore[operator]
             except PortError as error:
-                assert error.code in {"VALIDATION_ERROR", "FORBIDDEN", "INTERNAL"}, error.message
+                assert error.code in {"VALIDATION_ERROR", "FORBIDDEN", "INTERNAL"}, error.message  # noqa: PT017
     assert contents(on.ports.warehouse) == before
 
 

@@ -46,7 +46,7 @@ def again(
     shutil.copytree(home, tmp_path / "home")
     DemoWorld(tmp_path / "home", endpoint, period=PERIOD).seed_drop()
     monkeypatch.setenv("PLANEXEC_HOME", str(tmp_path / "home"))
-    yield World(tmp_path / "home", endpoint, period=PERIOD), due
+    return World(tmp_path / "home", endpoint, period=PERIOD), due
 
 
 def edit(world: World, change: Edit) -> None:
@@ -62,7 +62,7 @@ def bodies(
     db: sqlite3.Connection, tool: str, change: Callable[[dict[str, Any]], None], *, sealed: bool = False
 ) -> None:
     """Change the stored result of a tool; with `sealed`, its digest is made good again."""
-    from dagster_planexec.plan.digest import digest_of  # noqa: PLC0415 - what an attacker would compute, too
+    from dagster_planexec.plan.digest import digest_of
 
     for row in db.execute("select seq, body from planexec_results where tool = ?", (tool,)).fetchall():
         body = json.loads(row["body"])
@@ -111,7 +111,7 @@ def results_forged(db: sqlite3.Connection, world: World) -> None:
 
 def seals_forged(db: sqlite3.Connection, world: World) -> None:
     """The table itself is replaced, and the seal is made to fit it."""
-    from dagster_planexec.world.probes.table.tables import FingerprintTable  # noqa: PLC0415 - as the attacker would
+    from dagster_planexec.world.probes.table.tables import FingerprintTable
 
     _forge_lines(world)
     work = world.work()
@@ -123,12 +123,12 @@ def seals_forged(db: sqlite3.Connection, world: World) -> None:
         seen = FingerprintTable(f"recon.{table}").observe(work.ports)
     finally:
         work.journal.close()
-    facts = {name: value for name, value in seen.facts.items()}
+    facts = dict(seen.facts)
     bodies(db, "run_sql", lambda body: body["seal"].update(facts=facts), sealed=True)
 
 
 def _forge_lines(world: World) -> None:
-    from dagster_planexec.resources.duckdb_warehouse import DuckDbWarehouse  # noqa: PLC0415 - as above
+    from dagster_planexec.resources.duckdb_warehouse import DuckDbWarehouse
 
     with DuckDbWarehouse(world.home / "warehouse.duckdb").session() as session:
         (table,) = session.rows("select table_name from duckdb_tables() where schema_name = 'recon' limit 1")[0]
@@ -194,7 +194,7 @@ def test_no_edit_of_the_journal_issues_what_the_world_does_not_justify(again: tu
 def test_nor_where_nothing_was_issued_yet(again: tuple[World, Any], change: Edit) -> None:
     """The credit table is empty, as before the first run: at most what is due is issued, to the cent."""
     world, due = again
-    from dagster_planexec.resources.duckdb_warehouse import DuckDbWarehouse  # noqa: PLC0415 - this test only
+    from dagster_planexec.resources.duckdb_warehouse import DuckDbWarehouse
 
     with DuckDbWarehouse(world.home / "warehouse.duckdb").session() as session:
         session.execute("delete from credits.issued")

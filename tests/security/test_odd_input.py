@@ -42,8 +42,7 @@ CATALOGUES = {
 TAKEN = {
     "NUL in the name": json.dumps({**TOOL, "tool": "a\x00b"}),
     "huge integer": json.dumps({**TOOL, "parameters": {"properties": {"a": {"maximum": 7}}}}).replace("7", "9" * 5_000),
-    "names of Python": json.dumps({**TOOL, "parameters": {"properties": dict.fromkeys(
-        ("__class__", "model_config", "self", "class", "__init__", "copy"), {"type": "string"})}}),
+    "names of Python": json.dumps({**TOOL, "parameters": {"properties": {key: {"type": "string"} for key in ("__class__", "model_config", "self", "class", "__init__", "copy")}}}),  # noqa: E501
     "a million in the description": json.dumps({**TOOL, "description": "x" * 900_000}),
 }  # fmt: skip
 

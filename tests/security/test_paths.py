@@ -2,7 +2,7 @@
 
 For every root: SQL files, files of the task, landing, quarantine, reports. What lies outside is neither read nor written,
 nothing hangs, and a file that is replaced between the look and the opening is refused where it is opened.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Secrets of the worker: after whole runs, good and bad, they stand in nothing that was stored, shown, sent or printed.
 
 Servers echo what they were sent, planners put into a plan what they cannot know, code raises with a secret in its words.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def echoing_server() -> Iterator[str]:
             if self.command != "HEAD":
                 self.wfile.write(body)
 
-        do_GET = do_HEAD = do_PUT = do_POST = do
+        do_GET = do_HEAD = do_PUT = do_POST = do  # noqa: N815
 
         def log_message(self, *_: Any) -> None:
             pass
@@ -173,7 +173,7 @@ def test_code_that_raises_with_one_in_its_words(world: DemoWorld, capfd: pytest.
 
     def broken() -> Any:
         try:
-            raise ValueError(ECHO)
+            raise ValueError(ECHO)  # noqa: TRY301
         except ValueError as error:
             raise RuntimeError(f"no planner: {ECHO}") from error
 
@@ -195,7 +195,7 @@ def test_code_that_raises_with_one_in_its_words(world: DemoWorld, capfd: pytest.
 def test_the_password_of_the_journals_database(
     world: DemoWorld, postgres: Postgres, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """A month whose journal is in Postgres, and one whose password is refused: the URL is in no run row and no error."""
+    """A month whose journal is in Postgres, and one whose password is refused: the URL is in no run row and no error."""  # noqa: E501
     database, secrets = postgres.database(), {"PLANEXEC_JOURNAL_DEFAULT": PASSWORD}
     monkeypatch.setenv("PLANEXEC_JOURNAL_DEFAULT", postgres.url(database))
     with ran(world) as month:
@@ -307,7 +307,7 @@ def test_a_step_whose_result_held_one_is_done_again_and_referred_to_by_nobody(pl
 
 
 def test_what_only_looks_like_a_key_is_kept_to_the_letter(place: Place) -> None:
-    """A table's or an object's name may have the shape of a key; what is built upon stays what it was, and is reused."""
+    """A table's or an object's name may have the shape of a key; what is built upon stays what it was, and is reused."""  # noqa: E501
     name = "staging.sk_abcdefghijklmnopqrstuvwxyz_202603"
     plan = plan_of(make("a", 3, table=name))
     for _ in range(2):

@@ -1,7 +1,7 @@
 """Text of attackers where SQL is made of it: every door either refuses it or takes it as a value, and nothing else moves.
 
 Proved by what the database holds afterwards: no table gone, none made, no row more or less.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -58,16 +58,16 @@ def unmoved(on: Bench, attack: Callable[[], Any]) -> Any:
 
 TOOLS: dict[str, Callable[[str], tuple[Any, Any]]] = {
     "target of a query": lambda text: (
-        RunSql(), RunSqlArgs(file="q.sql", inputs={"ledger": "staging.ledger", "vendor": "staging.vendor"}, target=text),
+        RunSql(), RunSqlArgs(file="q.sql", inputs={"ledger": "staging.ledger", "vendor": "staging.vendor"}, target=text),  # noqa: E501
     ),
     "input of a query": lambda text: (
         RunSql(), RunSqlArgs(file="q.sql", inputs={"ledger": text, "vendor": "staging.vendor"}, target="recon.z"),
     ),
     "name of an input": lambda text: (
-        RunSql(), RunSqlArgs(file="q.sql", inputs={text: "staging.ledger", "vendor": "staging.vendor"}, target="recon.z"),
+        RunSql(), RunSqlArgs(file="q.sql", inputs={text: "staging.ledger", "vendor": "staging.vendor"}, target="recon.z"),  # noqa: E501
     ),
     "file of a query": lambda text: (
-        RunSql(), RunSqlArgs(file=text, inputs={"ledger": "staging.ledger", "vendor": "staging.vendor"}, target="recon.z"),
+        RunSql(), RunSqlArgs(file=text, inputs={"ledger": "staging.ledger", "vendor": "staging.vendor"}, target="recon.z"),  # noqa: E501
     ),
     "source of a snapshot": lambda text: (WarehouseSnapshot(), SnapshotArgs(source=text, target="staging.z")),
     "target of a snapshot": lambda text: (WarehouseSnapshot(), SnapshotArgs(source="books.charges", target=text)),
@@ -182,17 +182,14 @@ def loads(tmp_path: Path) -> Iterator[Callable[..., Any]]:
             assert session.rows("select * from books.charges") == [(1,)]
             return session.rows("select * from staging.t")
 
-    yield load
+    return load
 
 
 @pytest.mark.parametrize("text", [CLASSICS[1], CLASSICS[2], CLASSICS[11], CLASSICS[16], CLASSICS[23]])
 def test_everything_a_contract_declares_at_the_loader(loads: Callable[..., Any], text: str) -> None:
-    """Names, headers, formats, marks and cells, even where no contract could declare them: the loader quotes for itself."""
+    """Names, headers, formats, marks and cells, even where no contract could declare them: the loader quotes for itself."""  # noqa: E501
     name = text.replace("\x00", "")[:200]
-    if "," in name or '"' in name or "\n" in name or "\r" in name:
-        header = '"' + name.replace('"', '""') + '"'
-    else:
-        header = name
+    header = '"' + name.replace('"', '""') + '"' if "," in name or '"' in name or "\n" in name or "\r" in name else name
     loads((TextColumn("a", name, "text"), TextColumn("b", "b", "text")), f"{header},b\n{header},1\n", TextFormat())
     loads((TextColumn(name, "a", "text"), TextColumn("b", "b", "text")), "a,b\nx,1\n", TextFormat())
     loads((TextColumn("a", "a", "date", formats=(text, "%Y-%m-%d")), TextColumn("b", "b", "text")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import gzip
 import json
 import sqlite3
@@ -53,10 +54,8 @@ def _pieces(path: Path, secrets: Mapping[str, str]) -> Iterator[str | bytes]:
     raw = path.read_bytes()
     yield raw
     if raw.startswith(b"\x1f\x8b"):
-        try:
+        with contextlib.suppress(OSError, zlib.error, EOFError):
             yield gzip.decompress(raw)
-        except (OSError, zlib.error, EOFError):
-            pass
     if raw.startswith(b"SQLite format 3"):
         # A long text lies in several pages, where no search of the file finds it whole.
         with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:

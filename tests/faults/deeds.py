@@ -10,7 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from assets.demo import saturday
-from dagster_planexec.errors import PortError
+from dagster_planexec.errors import PortError, RefusedError
 from tests.faults.case import Deed, Trouble
 from tests.faults.scene import Scene
 
@@ -236,7 +236,9 @@ def credits_refuse(code: str, message: str) -> Trouble:
 
     @contextmanager
     def trouble(scene: Scene) -> Iterator[None]:
-        scene.credit_system.before = PortError(code, message)
+        # What a timeout did not do nobody knows; whoever answers that it will not has done nothing.
+        said = PortError if code == "TIMEOUT" else RefusedError
+        scene.credit_system.before = said(code, message)
         try:
             yield
         finally:

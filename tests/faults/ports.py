@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
-from decimal import Decimal
-from typing import Any
 
 from dagster_planexec.errors import PortError
 from dagster_planexec.world.ingest import IngestReport, TextIngest
 from dagster_planexec.world.ports import (
     Clock,
+    Credit,
     CreditApi,
-    IssueReport,
     ObjectFacts,
     ObjectStore,
     ObjectStream,
@@ -99,18 +97,25 @@ class FaultyCredits(CreditApi):
         self.before: PortError | None = None
         self.after: PortError | None = None
 
-    def issued(self, scope: str, period: str) -> Mapping[str, Decimal]:
-        self._note("credits")
-        return self._inner.issued(scope, period)
+    @property
+    def target(self) -> str:
+        return self._inner.target
 
-    def issue(self, *given: Any, **named: Any) -> IssueReport:
+    def listed(self, scope: str, period: str) -> Sequence[Credit]:
+        self._note("credits")
+        return self._inner.listed(scope, period)
+
+    def find(self, credit: Credit) -> Credit | None:
+        self._note("credits")
+        return self._inner.find(credit)
+
+    def issue(self, credit: Credit) -> None:
         self._note("credits")
         if self.before is not None:
             raise self.before
-        report = self._inner.issue(*given, **named)
+        self._inner.issue(credit)
         if self.after is not None:
             raise self.after
-        return report
 
 
 class JumpingClock(Clock):

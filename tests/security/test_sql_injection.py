@@ -28,7 +28,7 @@ from dagster_planexec.tools.warehouse_create_table import CreateTableArgs, Wareh
 from dagster_planexec.tools.warehouse_snapshot import SnapshotArgs, WarehouseSnapshot
 from dagster_planexec.world.ingest import TextColumn, TextFormat, TextIngest
 from dagster_planexec.world.period import Period
-from dagster_planexec.world.ports import CreditLine
+from dagster_planexec.world.ports import Credit
 from dagster_planexec.world.probes.table.tables import CountTable
 from tests.support.hostile import CLASSICS, contents, hostile
 from tests.support.reconciling import Bench, WallClock, bench, make_world, task
@@ -43,7 +43,7 @@ def on(tmp_path: Path) -> Bench:
     out = bench(tmp_path)
     make_world(out, "normal")
     (out.sql / "q.sql").write_text(TEXT)
-    DuckDbCredits(out.ports.warehouse, WallClock()).issue("s", "2026-03", [CreditLine("A", Decimal("1.00"))], "USD")
+    DuckDbCredits(out.ports.warehouse, WallClock()).issue(Credit("s", "2026-03", "A", 1, Decimal("1.00"), "USD"))
     return out
 
 
@@ -124,9 +124,9 @@ def test_scope_period_and_line_key_of_an_effect(
     """They are values: what was issued under them, and only that, is found under them again."""
     warehouse = DuckDbWarehouse(tmp_path_factory.mktemp("w") / "w.duckdb")  # a file each: examples do not add up
     api = DuckDbCredits(warehouse, WallClock())
-    api.issue("s", "2026-03", [CreditLine("A", Decimal("1.00"))], "USD")
+    api.issue(Credit("s", "2026-03", "A", 1, Decimal("1.00"), "USD"))
     with suppress(PortError):
-        api.issue(scope, period, [CreditLine(key, Decimal("2.00"))], "U'S;--")
+        api.issue(Credit(scope, period, key, 1, Decimal("2.00"), "U'S;--"))
     found = dict(api.issued(scope, period))
     assert found in ({}, {key: Decimal("2.00")})
     assert dict(api.issued("s", "2026-03")) == {"A": Decimal("1.00")}

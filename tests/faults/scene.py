@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from assets.demo.world import DemoWorld
+from dagster_planexec.contract.effects.tally import Tally
 from dagster_planexec.contract.outcome import Outcome
 from dagster_planexec.contract.tool import Tool, ToolCall, ToolRegistry
 from dagster_planexec.execute.work import Work
@@ -16,6 +17,8 @@ from dagster_planexec.journal.journal import Listener
 from dagster_planexec.journal.run_report import RunReport
 from dagster_planexec.resources.duckdb_warehouse import DuckDbWarehouse
 from dagster_planexec.resources.s3_object_store import S3ObjectStore
+from dagster_planexec.tools.issue_credit import IssueCredit, IssueCreditResult
+from dagster_planexec.world.ports import Credit, CreditLine
 from dagster_planexec.world.probe import Probe
 from tests.faults.case import Case
 from tests.faults.holder import Holder
@@ -71,7 +74,7 @@ class Scene(World):
             ports, objects=NotedObjects(S3ObjectStore(self.client), self._note),
             warehouse=self.warehouse, credits=self.credit_system,
         )  # fmt: skip
-        tools = ToolRegistry(StruckTool(work.tools[name], self) for name in work.tools)
+        tools = ToolRegistry(struck(work.tools[name], self) for name in work.tools)
         return replace(work, ports=wrapped, tools=tools)
 
     def run(self, case: Case | None = None) -> RunReport:
@@ -101,6 +104,18 @@ class Scene(World):
         self.strike("after the call", call.step)
         return outcome
 
+    def begun(self, step: str) -> None:
+        """An irreversible step's call begins; it is made of many, each by itself."""
+        self.strike("between judgement and call", step)
+        if self.case is not None and self.case.step == step:
+            self._calls += 1
+
+    def around(self, step: str) -> AbstractContextManager[None]:
+        """Whatever happens while one of them is made."""
+        if self.case is None or self.case.step != step:
+            return nullcontext()
+        return self.case.around(self, self._calls)
+
     def _on_event(self, kind: str, step: str | None) -> None:
         self.kinds.append((kind, step))
         if kind == "step-started":
@@ -114,6 +129,31 @@ class Scene(World):
 
     def _note(self, port: str) -> None:
         self.touched[self._now].add(port)
+
+
+def struck(tool: Tool, scene: Scene) -> Tool:
+    """A tool of the project, called in a scene."""
+    return StruckCredits(scene) if isinstance(tool, IssueCredit) else StruckTool(tool, scene)
+
+
+class StruckCredits(IssueCredit):
+    """The tool that issues credits: what it asks and what it issues are calls of their own."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+
+    def due(self, args: Any, call: ToolCall) -> Sequence[CreditLine]:
+        self._scene.begun(call.step)
+        with self._scene.around(call.step):
+            return super().due(args, call)
+
+    def issue(self, credit: Credit, call: ToolCall) -> None:
+        with self._scene.around(call.step):
+            super().issue(credit, call)
+
+    def result(self, args: Any, call: ToolCall, tally: Tally) -> IssueCreditResult:
+        self._scene.strike("after the call", call.step)
+        return super().result(args, call, tally)
 
 
 class StruckTool(Tool):

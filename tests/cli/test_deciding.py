@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import shlex
-import subprocess
-import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
+from click.testing import CliRunner
 
 from assets.vendor_reconciliation import task as flagship
+from dagster_planexec.cli.main import main
 from dagster_planexec.journal.money.signing import parse_signed
 from tests.support.months import World
 from tests.support.planexec import PROJECT
@@ -25,12 +26,30 @@ TASK = "vendor_reconciliation"
 COMMAND = re.compile(r"`planexec ([^`]*)`")
 
 
-def typed(words: str, **more: str) -> subprocess.CompletedProcess[str]:
-    """The command in a shell of its own, with nothing in its environment that names a home, a bucket or a key."""
-    environ = {n: v for n, v in os.environ.items() if not n.startswith(("PLANEXEC", "DAGSTER", "AWS"))}
-    environ |= {"PYTHONPATH": str(PROJECT), **more}
-    command = [sys.executable, "-m", "dagster_planexec.cli.main", *shlex.split(words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=environ, cwd=PROJECT)
+@dataclass(frozen=True)
+class Typed:
+    """What a command ended with."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def typed(words: str, **more: str) -> Typed:
+    """The command as it stands, with nothing in its environment that names a home, a bucket or a key."""
+    before = dict(os.environ)
+    for name in [n for n in before if n.startswith(("PLANEXEC", "DAGSTER", "AWS"))]:
+        del os.environ[name]
+    os.environ.update(more)
+    try:
+        with contextlib.chdir(PROJECT):
+            result = CliRunner().invoke(main, shlex.split(words))
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return Typed(result.exit_code, result.stdout, result.stderr)
 
 
 @pytest.fixture(scope="module")

@@ -6,12 +6,13 @@ import logging
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from decimal import Decimal
 
 from dagster_planexec.contract.codes import meaning
 from dagster_planexec.contract.task import Task
 from dagster_planexec.definitions.planned_task import decide_name
 from dagster_planexec.definitions.triggers.failure_sensor import URL_VARIABLE
+from dagster_planexec.journal.encoding import decode
 from dagster_planexec.journal.money.holds import HoldRecord
 from dagster_planexec.journal.money.notices import News, Notice
 from dagster_planexec.journal.told.line import one_line
@@ -66,14 +67,19 @@ def news_of(task: Task, notice: Notice) -> HoldNews:
 
 
 def _waits(held: HoldRecord, currency: str | None) -> str:
-    count, amount = held.facts.get("count"), held.facts.get("amount")
-    if count is None:
+    facts = {name: decode(held.facts.get(name)) for name in ("count", "amount", "delta")}
+    if facts["count"] is None:
         return f"step {held.step}"
-    return one_line(f"{_number(count)} credit lines of {_number(amount)} {currency or ''}".rstrip())
+    said = f"{_number(facts['count'])} credit lines of {_number(facts['amount'])} {currency or ''}".rstrip()
+    delta = facts["delta"]
+    differs = f", {_number(delta, signed=True)} against what was issued" if isinstance(delta, Decimal) and delta else ""
+    return one_line(said + differs)
 
 
-def _number(value: Any) -> str:  # noqa: ANN401 - any JSON
-    return f"{value:,}" if isinstance(value, int) else str(value)
+def _number(value: object, *, signed: bool = False) -> str:
+    if isinstance(value, int | Decimal):
+        return f"{value:+,}" if signed else f"{value:,}"
+    return str(value)
 
 
 def _how_to_decide(task: Task, held: HoldRecord) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from assets.vendor_reconciliation.binding import VENDOR_RECONCILIATION
 from dagster_planexec.contract.effects.policy import ApprovalPolicy
 from dagster_planexec.definitions.planned_task import PlannedTask
+from dagster_planexec.journal.encoding import encode
 from dagster_planexec.journal.journal import Journal
 from dagster_planexec.journal.money.holds import HoldRecord, open_hold
 from dagster_planexec.journal.money.keys import keys_for
@@ -64,7 +66,7 @@ class Desk:
         now = self.clock.now()
         return open_hold(
             self.journal, attempt_id=attempt.id, task=self.task.name, period=period, bound=bound,
-            facts={"count": 30, "amount": "1234.50"}, now=now,
+            facts=dict(encode({"count": 30, "amount": Decimal("1234.50")})), now=now,
             expires_at=now + timedelta(seconds=self.task.approval.expires_after_s), **asked,
         )  # fmt: skip
 

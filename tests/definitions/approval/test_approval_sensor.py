@@ -192,4 +192,4 @@ def test_what_is_told_is_plain_and_bounded(desk: MakeDesk) -> None:
 
     assert all(len(line) < 500 for line in lines)
     assert f"look: planexec show {held.id}" in lines
-    assert lines[2] == "waits: 30 credit lines of 1234.50 USD"
+    assert lines[2] == "waits: 30 credit lines of 1,234.50 USD"

@@ -78,7 +78,8 @@ def launched(
         )
     finally:
         lease.release()
-    close_steps(work.journal, attempt.id, run_id, plan)
+    irreversible = [name for name in work.tools if work.tools[name].contract.effect == "irreversible"]
+    close_steps(work.journal, attempt.id, run_id, plan, irreversible=irreversible)
     run = instance.get_run_by_id(run_id)
     assert run is not None
     return run, {step.id: step for step in read_steps(work.journal, attempt.id, run_id, plan)}

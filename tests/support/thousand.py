@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -32,10 +33,9 @@ HOME = dg.EnvVar("PLANEXEC_HOME")
 
 
 class LinesArgs(Model):
-    """A result with so many lines to be credited."""
+    """Where the result goes."""
 
     target: TableName
-    rows: int
 
 
 class LinesResult(Model):
@@ -45,7 +45,7 @@ class LinesResult(Model):
 
 
 class MakeLines(Tool):
-    """Lines of 0.25 each."""
+    """The charges that the vendor has not billed, 0.25 each, and all the others."""
 
     contract = ToolContract("make_lines", "Lines.", LinesArgs, LinesResult, "write", (), (), {})
 
@@ -54,9 +54,10 @@ class MakeLines(Tool):
         with call.ports.warehouse.session() as session:
             session.execute("create schema if not exists recon")
             session.execute(
-                f"create or replace table {args.target} as select 'L' || lpad(i::varchar, 5, '0') as charge_id,"
-                " 'ledger_only' as status, 0.25::decimal(18, 2) as ledger_amount,"
-                f" null::decimal(18, 2) as vendor_amount from range({args.rows}) t(i)"
+                f"create or replace table {args.target} as select l.charge_id,"
+                " case when v.charge_id is null then 'ledger_only' else 'identical' end as status,"
+                " l.amount as ledger_amount, v.amount as vendor_amount"
+                " from ledger.charges l left join ledger.vendor v using (charge_id)"
             )
         return Done(LinesResult(table=args.target))
 
@@ -80,11 +81,14 @@ TASK = replace(
 )
 PLAN = Plan.model_validate(
     {"task": "thousand", "period": "2026-03", "steps": [
-        {"id": "make_lines", "tool": "make_lines", "args": {"target": "recon.lines", "rows": LINES}},
+        {"id": "make_lines", "tool": "make_lines", "args": {"target": "recon.lines"}},
         {"id": "issue_credit", "tool": "issue_credit", "args": {"source": {"ref": "make_lines.table"}},
          "depends_on": ["make_lines"]},
     ]}
 )  # fmt: skip
+
+DIES_AT = "THOUSAND_DIES_AT"
+"""The process that issues is killed when it has issued so many credits."""
 
 on_issue: list[Callable[[int], None]] = []
 """Told of the number of each credit that this process issues, after it is issued."""
@@ -113,6 +117,8 @@ class Told(CreditApi):
         """Into the table."""
         self._inner.issue(credit)
         self._count += 1
+        if os.environ.get(DIES_AT) == str(self._count):
+            os.kill(os.getpid(), signal.SIGKILL)
         for told in on_issue:
             told(self._count)
 
@@ -135,8 +141,16 @@ BINDING = TaskBinding(
 )
 
 
+IN_PROCESSES = replace(
+    BINDING,
+    executor=dg.multiprocess_executor.configured({"max_concurrent": 1}),
+    ref="tests.support.thousand:IN_PROCESSES",
+)
+"""Each step in a process of its own."""
+
+
 def seed(home: Path) -> None:
-    """Sources without a row."""
+    """Ten times as many charges as are to be credited: the vendor has billed all the others."""
     from dagster_planexec.resources.duckdb_warehouse import DuckDbWarehouse
 
     os.environ["PLANEXEC_HOME"] = str(home)
@@ -144,5 +158,9 @@ def seed(home: Path) -> None:
         (home / name).mkdir(parents=True, exist_ok=True)
     with DuckDbWarehouse(home / "w.duckdb").session() as session:
         session.execute("create schema ledger")
-        for table in ("charges", "vendor"):
-            session.execute(f"create table ledger.{table} (charge_id varchar, charged_on date, amount decimal(18, 2))")
+        for table, first in (("charges", 0), ("vendor", LINES)):
+            session.execute(
+                f"create table ledger.{table} as select 'L' || lpad(i::varchar, 5, '0') as charge_id,"
+                " date '2026-03-05' as charged_on, 0.25::decimal(18, 2) as amount"
+                f" from range({first}, {10 * LINES}) t(i)"
+            )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from dagster_planexec.checks.catalogue import BINDERS
 from dagster_planexec.checks.sql_lint import lint_sql
 from dagster_planexec.checks.static.static_check import static_check
+from dagster_planexec.cli.examined.approvals import approvals
 from dagster_planexec.cli.examined.examined import Doubt, Examined, tried
 from dagster_planexec.compiler.binding import TaskBinding, load_binding
 from dagster_planexec.contract.codes import meaning
@@ -59,6 +60,7 @@ def examined_task(name: str, planned: PlannedTask) -> Iterator[Examined]:
         yield tried(f"{name}: sql", lambda: _sql(task, found.roots.sql))
     if task.irreversible is not None:
         yield tried(f"{name}: effects", lambda: _effects(binding, found))
+        yield tried(f"{name}: approvals", lambda: approvals(task))
     yield tried(f"{name}: folders", lambda: _folders(found.roots))
     yield tried(f"{name}: planner", lambda: _planner(planned, found.roots.sql))
 

@@ -51,17 +51,7 @@ def test_all_of_a_seeded_world_is_ok(seeded: DemoWorld) -> None:
     found = examined()
 
     assert {name for name, line in found.items() if line.status != "ok"} == {"approvals"}  # nobody has a key yet
-    assert list(found) == [
-        "binding",
-        "resources",
-        "drop",
-        "warehouse",
-        "sql",
-        "effects",
-        "approvals",
-        "folders",
-        "planner",
-    ]
+    assert " ".join(found) == "binding resources drop warehouse sql effects approvals folders planner"
     assert found["sql"].seen.startswith("1 .sql file in ")
     assert "ledger.charges" in found["warehouse"].seen
     assert "breaks no rule" in found["planner"].seen
@@ -69,7 +59,7 @@ def test_all_of_a_seeded_world_is_ok(seeded: DemoWorld) -> None:
 
 
 def test_who_could_release_a_hold_is_said(seeded: DemoWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a key of everybody it is a doubt that names whose; a key file that others may read is a failure."""
+    """Without a key of everybody it is a warning that names whose; a key file that others may read is refused."""
     lacks = examined()["approvals"]
     with with_keys("ada", "grace"):
         whole = examined()["approvals"]
@@ -80,7 +70,7 @@ def test_who_could_release_a_hold_is_said(seeded: DemoWorld, monkeypatch: pytest
     open_to_others = examined()["approvals"]
     readable.unlink()
 
-    assert (lacks.status, whole.status, open_to_others.status) == ("doubt", "ok", "failed")
+    assert (lacks.status, whole.status, open_to_others.status) == ("warning", "ok", "missing")
     assert "no key of ada, grace" in lacks.seen
     assert "planexec keys new ada" in str(lacks.hint)
     assert "FORBIDDEN" in open_to_others.seen

@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 import sys
-import traceback
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
+from dagster_planexec.cli import money
 from dagster_planexec.cli.asked import period_of
-from dagster_planexec.cli.document import EXIT, blank, of_error
+from dagster_planexec.cli.document import EXIT
+from dagster_planexec.cli.frame import AS_JSON, HOME, PARTITION, answering, looking_only
 from dagster_planexec.cli.home import at_home, looking_home
-from dagster_planexec.cli.printing import inert, print_json, print_run, progress
+from dagster_planexec.cli.printing import print_json, progress
 from dagster_planexec.cli.project import find_project
 from dagster_planexec.errors import PlanexecError
 
-Function = TypeVar("Function", bound=Callable[..., Any])
 
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
-HOME = click.option(
-    "--home", type=click.Path(path_type=Path, file_okay=False), default=None,
-    help="Folder of journal, runs and reports. Default: $PLANEXEC_HOME, or .planexec in the project.",
-)  # fmt: skip
-PARTITION = click.option("--partition", required=True, help="The period, e.g. 2026-03 or 2017-Q4.")
-
-
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 @click.option(
     "--project", type=click.Path(path_type=Path, file_okay=False), default=None,
     help="Folder with workspace.yaml. Default: the current one.",
@@ -41,59 +32,6 @@ def main(context: click.Context, project: Path | None) -> None:
     run that holds the period, 1 error.
     """
     context.obj = project
-
-
-def answering(verb: Function) -> Function:
-    """Ends the process with the exit code of the verb's document; a refusal is a document, never a stack trace."""
-
-    def wrapped(*args: Any, as_json: bool, **given: Any) -> None:  # noqa: ANN401 - click's own arguments
-        try:
-            document = verb(*args, as_json=as_json, **given)
-        except PlanexecError as error:
-            document = of_error(error, task=given.get("task"), partition=given.get("partition"))
-        except Exception as error:  # noqa: BLE001 - a program that reads the document must get one; people get the trace
-            document = _of_unforeseen(error, task=given.get("task"), partition=given.get("partition"))
-        if document is None:
-            return
-        if as_json:
-            print_json(document)
-        else:
-            print_run({**blank(), **document})
-        sys.exit(EXIT[document["status"]])
-
-    wrapped.__name__, wrapped.__doc__ = verb.__name__, verb.__doc__
-    wrapped.__click_params__ = getattr(verb, "__click_params__", [])  # type: ignore[attr-defined]
-    return wrapped  # type: ignore[return-value]
-
-
-def looking_only(verb: Function) -> Function:
-    """Lets a verb print its own answer; a refusal, and what nobody foresaw, is a document as for every other verb."""
-
-    def wrapped(*args: Any, as_json: bool, **given: Any) -> None:  # noqa: ANN401 - click's own arguments
-        try:
-            verb(*args, as_json=as_json, **given)
-            return
-        except PlanexecError as error:
-            document = of_error(error)
-        except Exception as error:  # noqa: BLE001 - a program that reads the document must get one; people get the trace
-            document = _of_unforeseen(error)
-        if as_json:
-            print_json(document)
-        else:
-            print_run({**blank(), **document})
-        sys.exit(EXIT[document["status"]])
-
-    wrapped.__name__, wrapped.__doc__ = verb.__name__, verb.__doc__
-    wrapped.__click_params__ = getattr(verb, "__click_params__", [])  # type: ignore[attr-defined]
-    return wrapped  # type: ignore[return-value]
-
-
-def _of_unforeseen(error: Exception, **of: str | None) -> dict[str, Any]:
-    from dagster_planexec.journal.door.redact import said  # noqa: PLC0415 - SQLAlchemy, which `--help` does not pay
-    from dagster_planexec.journal.told.line import one_line  # noqa: PLC0415 - as above
-
-    sys.stderr.write(inert(said(traceback.format_exc())))
-    return of_error(PlanexecError("INTERNAL", f"{type(error).__name__}: {one_line(str(error), 300)}"), **of)
 
 
 @main.command()
@@ -274,99 +212,6 @@ def trace(project: Path | None, reference: str, partition: str | None, *, home: 
 
 @main.command()
 @click.argument("task", required=False)
-@click.option("--all", "everything", is_flag=True, help="Also those that are closed.")
-@HOME
-@AS_JSON
-@click.pass_obj
-@looking_only
-def holds(project: Path | None, task: str | None, *, everything: bool, home: Path | None, as_json: bool) -> None:
-    """What waits for a person, of TASK or of every task."""
-    from dagster_planexec.cli.verbs.deciding import list_holds  # noqa: PLC0415 - Dagster, only where it is needed
-
-    folder = find_project(project)
-    looking_home(folder, home)
-    list_holds(folder, task, everything=everything, as_json=as_json)
-
-
-def _decision(verb: Function) -> Function:
-    """The arguments of whoever decides."""
-    for option in (
-        click.option("--sign-only", is_flag=True, help="Record nothing; print the line to paste into Dagster's form."),
-        click.option("--reason", required=True, help="Why. It is kept for ever, beside the name."),
-        click.option("--by", required=True, metavar="NAME", help="Who decides; the key of that name signs it."),
-        click.argument("hold"),
-    ):
-        verb = option(verb)
-    return verb
-
-
-@main.command()
-@_decision
-@HOME
-@AS_JSON
-@click.pass_obj
-@looking_only
-def approve(project: Path | None, /, hold: str, *, home: Path | None, **said: Any) -> None:  # noqa: ANN401
-    """Approve HOLD: exactly what it shows may be done, and nothing else."""
-    from dagster_planexec.cli.verbs.deciding import decide_about  # noqa: PLC0415 - Dagster, only where it is needed
-
-    folder = find_project(project)
-    looking_home(folder, home)
-    decide_about(folder, hold, "approve", **said)
-
-
-@main.command()
-@_decision
-@HOME
-@AS_JSON
-@click.pass_obj
-@looking_only
-def reject(project: Path | None, /, hold: str, *, home: Path | None, **said: Any) -> None:  # noqa: ANN401
-    """Reject HOLD: nothing of it is done, whoever else approves it."""
-    from dagster_planexec.cli.verbs.deciding import decide_about  # noqa: PLC0415 - Dagster, only where it is needed
-
-    folder = find_project(project)
-    looking_home(folder, home)
-    decide_about(folder, hold, "reject", **said)
-
-
-@main.command("continue")
-@click.argument("hold")
-@HOME
-@AS_JSON
-@click.pass_obj
-@answering
-def continue_(project: Path | None, hold: str, *, home: Path | None, as_json: bool) -> Any:  # noqa: ANN401, ARG001
-    """Finish the month of an approved HOLD: its undone steps, if what was approved is still what would be done."""
-    from dagster_planexec.cli.verbs.deciding import go_on  # noqa: PLC0415 - Dagster, only where it is needed
-
-    folder = find_project(project)
-    return go_on(folder, hold, at_home(folder, home))
-
-
-@main.group()
-def keys() -> None:
-    """The keys that people sign their decisions with."""
-
-
-@keys.command("new")
-@click.argument("name")
-@click.option("--show", is_flag=True, help="Print the key itself, for a secret store. Whoever sees it can sign.")
-@HOME
-@AS_JSON
-@click.pass_obj
-@looking_only
-def new_key(project: Path | None, name: str, *, show: bool, home: Path | None, as_json: bool) -> None:
-    """Make a key for NAME in the home's key file, which only its owner can read."""
-    from dagster_planexec.cli.verbs.deciding import make_key  # noqa: PLC0415 - Dagster, only where it is needed
-
-    folder = find_project(project)
-    at_home(folder, home)
-    make_key(name, show=show, as_json=as_json)
-
-
-@main.command()
-@click.argument("task", required=False)
 @HOME
 @AS_JSON
 @click.pass_obj
@@ -395,49 +240,6 @@ def prune(
 
     folder = find_project(project)
     forget(folder, task, older_than, looking_home(folder, home), dry_run=dry_run, as_json=as_json)
-
-
-@main.group()
-def effects() -> None:
-    """What was issued line by line, and the word of a person where no system can say."""
-
-
-@effects.command("list")
-@click.argument("task", required=False)
-@click.option("--partition", default=None, help="Only this period, e.g. 2026-03.")
-@HOME
-@AS_JSON
-@click.pass_obj
-@looking_only
-def list_effects(
-    project: Path | None, task: str | None, partition: str | None, *, home: Path | None, as_json: bool
-) -> None:
-    """Every line of the ledger of effects, or those of TASK: amount, state, since when, and what was said."""
-    from dagster_planexec.cli.memory.effects import list_effects as look  # noqa: PLC0415 - where it is needed
-
-    folder = find_project(project)
-    look(folder, task, partition, looking_home(folder, home), as_json=as_json)
-
-
-@effects.command("settle")
-@click.argument("scope")
-@click.argument("period")
-@click.argument("line_key")
-@click.option("--as", "state", type=click.Choice(["issued", "not-issued"]), required=True, help="What you saw.")
-@click.option("--by", required=True, metavar="NAME", help="Who saw it.")
-@click.option("--reason", required=True, metavar="TEXT", help="Where and how; it is kept with the line.")
-@click.option("--ordinal", type=int, default=None, help="Which part of the line, if several are open.")
-@HOME
-@AS_JSON
-@click.pass_obj
-@looking_only
-def settle_effect(project: Path | None, /, *, home: Path | None, as_json: bool, **asked: Any) -> None:  # noqa: ANN401
-    """Say how a line ended that is intended or unknown, after a look at the target system. Nothing is issued by it."""
-    from dagster_planexec.cli.memory.effects import settle  # noqa: PLC0415 - Dagster, only where it is needed
-
-    folder = find_project(project)
-    at_home(folder, home)
-    settle(folder, asked, as_json=as_json)
 
 
 @main.command()
@@ -471,6 +273,10 @@ def demo(project: Path | None, /, *, as_json: bool, **wanted: Any) -> Any:  # no
     from dagster_planexec.cli.verbs.demo import Wanted, run_demo  # noqa: PLC0415 - Dagster, only where it is needed
 
     return run_demo(find_project(project), Wanted(**wanted), as_json=as_json)
+
+
+for verb in money.VERBS:
+    main.add_command(verb)
 
 
 if __name__ == "__main__":

@@ -14,12 +14,13 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
 from dagster_planexec.checks.catalogue import BINDERS
 from dagster_planexec.contract.layout import live_view
+from dagster_planexec.contract.task import Task
 from dagster_planexec.contract.tool import Admission, ToolCall, ToolRegistry
 from dagster_planexec.execute.step.runner import run_step
 from dagster_planexec.execute.work import Run, StepReport, Work
@@ -37,7 +38,7 @@ from dagster_planexec.world.ports import Credit, CreditApi, Ports, Roots
 from dagster_planexec.world.probes.table.evidence import FingerprintOfView
 from dagster_planexec.world.system_clock import SystemClock
 from tests.support.credit_server import TOKEN, CreditServer
-from tests.support.toolbox import TASK
+from tests.support.toolbox import TASK as FLAGSHIP
 
 BOUNDARIES = ("before intent", "after intent", "during the call", "after the call", "before outcome")
 LINES = {f"L{n}": Decimal(n) + Decimal("0.25") for n in range(1, 9)}
@@ -45,6 +46,14 @@ PERIOD = Period.parse("2026-03", "month")
 _ENDED_S = 60.0
 _ODD_MS = 4.0
 """A call to either target takes about as long on loopback."""
+
+MATCHED = 100
+"""Charges that the vendor has billed as they are."""
+TASK = replace(
+    FLAGSHIP, drop=None,
+    inputs=tuple(replace(named, source=named.source or "ledger.vendor") for named in FLAGSHIP.inputs[:2]),
+)  # fmt: skip
+"""Both sides are tables, so that what is issued can be read against them."""
 
 PLAN = Plan.model_validate(
     {"task": TASK.name, "period": "2026-03",
@@ -97,20 +106,39 @@ def _die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def seed(home: Path) -> None:
-    """A warehouse with lines to be credited."""
+def seed(home: Path, periods: Sequence[str] = ("2026-03",)) -> None:
+    """A warehouse with lines to be credited; the same charges stand in every period."""
     for name in ("sql", "reports", "landing"):
         (home / name).mkdir(parents=True)
     with DuckDbWarehouse(home / "w.duckdb").session() as session:
         for schema in ("ledger", "recon"):
             session.execute(f"create schema {schema}")
-        session.execute("create table ledger.charges (charge_id varchar, charged_on date, amount decimal(18, 2))")
+        for table in ("charges", "vendor"):
+            session.execute(f"create table ledger.{table} (charge_id varchar, charged_on date, amount decimal(18, 2))")
         session.execute(
             "create table recon.lines (charge_id varchar, status varchar, ledger_amount decimal(18, 2),"
             " vendor_amount decimal(18, 2))"
         )
         for key, amount in LINES.items():
             session.execute("insert into recon.lines values (?, 'ledger_only', ?, null)", (key, amount))
+        session.execute(f"insert into recon.lines select 'M' || i, 'identical', 1, 1 from range({MATCHED}) t(i)")
+        for period in periods:
+            day = f"{period}-05"
+            session.execute(
+                "insert into ledger.charges select charge_id, cast(? as date), ledger_amount from recon.lines", (day,)
+            )
+            session.execute(
+                "insert into ledger.vendor select charge_id, cast(? as date), vendor_amount from recon.lines"
+                " where vendor_amount is not null", (day,)
+            )  # fmt: skip
+
+
+def seen_sides(task: Task, period: Period, ports: Ports) -> dict[str, str]:
+    """The live fingerprints in scope, as an admission has them."""
+    views = {side.name: live_view(task, period, side.name) for side in task.sides}
+    return {
+        name: str(FingerprintOfView(view).observe(ports)["fingerprint"]) for name, view in views.items() if view
+    }  # fmt: skip
 
 
 def issue(home: Path, url: str | None, kill: Kill | None = None) -> StepReport:
@@ -119,10 +147,7 @@ def issue(home: Path, url: str | None, kill: Kill | None = None) -> StepReport:
     warehouse, clock = DuckDbWarehouse(home / "w.duckdb"), SystemClock()
     credits_: CreditApi = DuckDbCredits(warehouse, clock) if url is None else HttpCredits(url, TOKEN)
     ports = Ports(NoObjectStore(), warehouse, credits_, clock, Roots(home / "sql", home / "reports", home / "landing"))
-    view = live_view(TASK, PERIOD, "ledger")
-    assert view is not None
-    seen = FingerprintOfView(view).observe(ports)["fingerprint"]
-    admission = Admission((), {"ledger": str(seen)}, {}, clock.now())
+    admission = Admission((), seen_sides(TASK, PERIOD, ports), {}, clock.now())
     journal = Journal()
     try:
         attempt, _ = journal.open_attempt(

@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 from dagster_planexec.checks.catalogue import BINDERS
-from dagster_planexec.contract.layout import live_view
 from dagster_planexec.contract.task import Deliverable, Task
 from dagster_planexec.contract.tool import Admission, ToolRegistry
 from dagster_planexec.execute.step.runner import run_step
@@ -24,10 +23,8 @@ from dagster_planexec.tools.issue_credit import IssueCredit
 from dagster_planexec.world.local.absent_ports import NoObjectStore
 from dagster_planexec.world.period import Period
 from dagster_planexec.world.ports import Ports, Roots
-from dagster_planexec.world.probes.table.evidence import FingerprintOfView
 from dagster_planexec.world.system_clock import SystemClock
-from tests.support.effects_killed import PLAN, seed
-from tests.support.toolbox import TASK
+from tests.support.effects_killed import PLAN, TASK, seed, seen_sides
 
 PERIODS = [f"2025-{month:02d}" for month in range(1, 13)]
 
@@ -40,7 +37,7 @@ def from_july(made: Deliverable) -> Deliverable:
 def year(tmp_path, monkeypatch):
     """Runs the step of one period; the same result stands for each of them."""
     monkeypatch.setenv("PLANEXEC_HOME", str(tmp_path))
-    seed(tmp_path)
+    seed(tmp_path, PERIODS)
     task: Task = replace(TASK, deliverables=tuple(from_july(made) for made in TASK.deliverables))
     warehouse, clock = DuckDbWarehouse(tmp_path / "w.duckdb"), SystemClock()
     ports = Ports(NoObjectStore(), warehouse, DuckDbCredits(warehouse, clock), clock, Roots(*[tmp_path] * 3))
@@ -49,9 +46,8 @@ def year(tmp_path, monkeypatch):
 
     def issue(text: str, *, run_id: str, backfill: str | None = None):
         period = Period.parse(text, "month")
-        seen = FingerprintOfView(live_view(task, period, "ledger")).observe(ports)["fingerprint"]
         attempt, _ = journal.open_attempt(task=task.name, version="1", period=text, inputs_digest="x", admission={})
-        admission = Admission((), {"ledger": seen}, {}, clock.now())
+        admission = Admission((), seen_sides(task, period, ports), {}, clock.now())
         run = Run(work, attempt.id, PLAN, full_digest(PLAN), period, admission, f"{run_id} {text}", backfill)
         report = run_step(run, "issue_credit")
         return report, read_steps(journal, attempt.id, run.run_id, PLAN)

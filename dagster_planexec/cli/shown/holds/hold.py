@@ -24,7 +24,9 @@ from dagster_planexec.journal.told.line import one_line
 
 _SAID = frozenset(
     {"id", "task", "period", "attempt", "step", "code", "state", "plan", "opened_at", "expires_at", "closed_at",
-     "closed_because", "bound", "shown", "decisions", "count", "amount", "digest"}
+     "closed_because", "bound", "shown", "decisions", "count", "amount", "digest", "due_count", "due_amount",
+     "due_digest", "issued_count", "issued_amount", "same", "raised", "raised_amount", "lowered", "not_due",
+     "over_amount", "delta", "example", "largest", "after_count", "after_amount", "after_digest"}
 )  # fmt: skip
 MOST_FACTS = 20
 _LONGEST_PATH = 1_000
@@ -62,7 +64,10 @@ def _lines(held: Mapping[str, Any], currency: str, report: str | None) -> Iterat
         yield "waits", f"{held['count']:,} credit lines, {money(held.get('amount'))} {currency}"
     yield from of_limits(shown)
     yield from of_lines(shown)
-    facts = [(name, value) for name, value in held.items() if name not in _SAID and value]
+    yield from _against(held, currency)
+    facts = [
+        (name, value) for name, value in held.items() if name not in _SAID and value and not isinstance(value, list)
+    ]
     if facts:
         said = ", ".join(f"{one_line(str(name), 40)} {one_line(str(value), 80)}" for name, value in facts[:MOST_FACTS])
         yield "also", said + (f", and {len(facts) - MOST_FACTS} more" if len(facts) > MOST_FACTS else "")
@@ -72,6 +77,21 @@ def _lines(held: Mapping[str, Any], currency: str, report: str | None) -> Iterat
     yield "report", one_line(report, _LONGEST_PATH) if report else "none was written for this period"
     yield from of_runs(held)
     yield from of_decisions(held)
+
+
+def _against(held: Mapping[str, Any], currency: str) -> Iterator[tuple[str, str]]:
+    """How it differs from what was issued for the period before."""
+    if not held.get("issued_count"):
+        return
+    said = [f"{held['issued_count']:,} lines, {money(held.get('issued_amount'))} {currency} were issued before"]
+    if held.get("raised"):
+        said.append(f"{held['raised']:,} of them are due with {money(held.get('raised_amount'))} more")
+    less = int(held.get("lowered") or 0) + int(held.get("not_due") or 0)
+    if less:
+        said.append(f"{less:,} with {money(held.get('over_amount'))} less, which is not taken back")
+    if held.get("example"):
+        said.append(f"first {one_line(str(held['example']), 200)}")
+    yield "issued", "; ".join(said)
 
 
 def _state(held: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ from assets.vendor_reconciliation.binding import VENDOR_RECONCILIATION
 from dagster_planexec import planexec_definitions
 from sensors.arrivals import arrivals_of
 from sensors.failures import tell
+from sensors.holds import ask
 
 TASKS = (VENDOR_RECONCILIATION, COUNCIL_SPEND, DEPENDENCY_AUDIT, ROW_COUNT_INVESTIGATION)
 
@@ -14,4 +15,5 @@ defs = planexec_definitions(
     *TASKS,
     sensors=[arrivals_of(planned) for planned in TASKS if planned.binding.task.drop is not None],
     on_failure=tell,
+    on_hold=ask,
 )

@@ -52,6 +52,9 @@ def bind(task: Task, *, ref: str, folder: Path) -> PlannedTask:
         tools=BUILTIN_TOOLS,
         resources=resources,
         ref=ref,
+        # The demo's home is a folder of the user's own, which no run clears. In a deployment this is true of a database
+        # server, or of a disk that outlives the worker and is backed up; the ledger of issued credits is in it.
+        journal_is_durable=True,
         listeners=lambda: fault_listeners(task),
         wrap=lambda ports: with_fault(task, ports),
     )

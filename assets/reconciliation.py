@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
+from dagster_planexec.contract.effects.policy import ApprovalPolicy
 from dagster_planexec.contract.file_contract import load_contract
 from dagster_planexec.contract.task import CreditRule, Deliverable, Drop, Limits, NamedInput, ResultShape, Scope, Task
 from dagster_planexec.world.period import Granularity
@@ -23,6 +24,8 @@ RESULT = ResultShape(
 )
 """What `reconcile.sql` selects."""
 
+APPROVAL = ApprovalPolicy(approvers=("ada", "grace"))
+"""Either of them may release what waits; each has a key, see `planexec keys new`."""
 CREDIT_CAP = Decimal("500.00")
 CREDIT_LINES_THRESHOLD = 50
 MIN_MATCHED_SHARE = Decimal("0.9")
@@ -128,6 +131,7 @@ def reconciliation_task(  # noqa: PLR0913 - what differs between two reconciliat
             schemas_write=frozenset({"staging", "recon"}),
             buckets={drop.bucket: (drop.prefix,)},
         ),
+        approval=APPROVAL,
         # A part that arrives late is read by another plan. No other code says that another plan would help.
         replannable=frozenset({"DROP_INCOMPLETE"}),
     )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dagster_planexec.checks.static.static_check import check_foreign, check_structure
     from dagster_planexec.compiler.binding import PortResources, TaskBinding, load_binding, work_of
     from dagster_planexec.compiler.job import describe_plan
+    from dagster_planexec.contract.effects.policy import ApprovalPolicy
     from dagster_planexec.contract.file_contract import FileContract, load_contract
     from dagster_planexec.contract.foreign.catalogue import read_catalogue
     from dagster_planexec.contract.outcome import Done, Failed, Held
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
         Watch,
     )
     from dagster_planexec.contract.tool import Tool, ToolCall, ToolContract, ToolRegistry
+    from dagster_planexec.definitions.approval.approval_sensor import approval_sensor
+    from dagster_planexec.definitions.approval.notices import HoldNews
     from dagster_planexec.definitions.build import planexec_definitions, task_job
     from dagster_planexec.definitions.planned_task import PlannedTask
     from dagster_planexec.definitions.triggers.arrival_sensor import arrival_sensor
@@ -56,6 +59,7 @@ _WHERE = {
     "checks.static.static_check": ("check_foreign", "check_structure"),
     "compiler.binding": ("PortResources", "TaskBinding", "load_binding", "work_of"),
     "compiler.job": ("describe_plan",),
+    "contract.effects.policy": ("ApprovalPolicy",),
     "contract.file_contract": ("FileContract", "load_contract"),
     "contract.foreign.catalogue": ("read_catalogue",),
     "contract.outcome": ("Done", "Failed", "Held"),
@@ -72,6 +76,8 @@ _WHERE = {
     ),
     "contract.tool": ("Tool", "ToolCall", "ToolContract", "ToolRegistry"),
     "definitions.triggers.arrival_sensor": ("arrival_sensor",),
+    "definitions.approval.approval_sensor": ("approval_sensor",),
+    "definitions.approval.notices": ("HoldNews",),
     "definitions.build": ("planexec_definitions", "task_job"),
     "definitions.triggers.failure_sensor": ("failure_sensor",),
     "definitions.planned_task": ("PlannedTask",),
@@ -94,6 +100,7 @@ _MODULE_OF = {name: f"{__name__}.{module}" for module, names in _WHERE.items() f
 
 __all__ = [
     "BUILTIN_TOOLS",
+    "ApprovalPolicy",
     "Choice",
     "Chooser",
     "CreditRule",
@@ -104,6 +111,7 @@ __all__ = [
     "FileContract",
     "ForeignPlan",
     "Held",
+    "HoldNews",
     "Limits",
     "NamedInput",
     "OpenAIChooser",
@@ -131,6 +139,7 @@ __all__ = [
     "ToolRegistry",
     "Watch",
     "__version__",
+    "approval_sensor",
     "arrival_sensor",
     "check_foreign",
     "check_structure",

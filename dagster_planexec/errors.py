@@ -52,6 +52,13 @@ def _rebuild_of_port(kind: type[PortError], code: str, message: str, hint: str, 
     return kind(code, message, hint=hint, retry_after_s=after)
 
 
+class RefusedError(PortError):
+    """A system refused before it did anything: whoever asked knows that nothing happened.
+
+    After any other error of a call that cannot be undone, it may have happened all the same, and is looked up.
+    """
+
+
 class IndependenceError(PlanexecError):
     """A check was built whose two sides come from one source. It would agree with itself for ever."""
 

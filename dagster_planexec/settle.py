@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -11,20 +11,17 @@ from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.observer import look
 from dagster_planexec.execute.work import Work
 from dagster_planexec.journal.journal import NewEvent
+from dagster_planexec.journal.money.decisions import hold_or_refuse
+from dagster_planexec.journal.money.leases import Lease, Standing
 from dagster_planexec.journal.patterns import note_failures, note_resolution
 from dagster_planexec.journal.run_report import RunReport, RunStatus, close_steps, read_steps, save_report
 from dagster_planexec.journal.told.trace import BEGINS
 from dagster_planexec.settling.admitting import open_attempt, take_in_what_is_new
+from dagster_planexec.settling.continuing import approval_holds, prepared_again
+from dagster_planexec.settling.holding import holding, stood_back
 from dagster_planexec.settling.parts import Prepared, Settling
 from dagster_planexec.settling.proposing import checked_proposal, own_plan
-from dagster_planexec.settling.revising import (
-    Wanted,
-    facts_for,
-    journal_replan,
-    taken_over,
-    wanted_in,
-    why_not,
-)
+from dagster_planexec.settling.revising import Wanted, facts_for, journal_replan, wanted_in, why_not
 from dagster_planexec.world.period import Period
 from dagster_planexec.world.probes.result.credits import CreditsIssued
 
@@ -32,18 +29,36 @@ from dagster_planexec.world.probes.result.credits import CreditsIssued
 def prepare(settling: Settling, period: Period, *, replan: bool = False) -> Prepared:
     """Admit what is there, have a plan proposed if the attempt has none, and check it. Runs nothing.
 
-    A new run with the same admitted inputs continues the attempt and asks no planner.
+    A new run with the same admitted inputs continues the attempt and asks no planner. The month is held meanwhile; if
+    another run holds it, nothing is done, and the report says who.
 
     Args:
         settling: The task's work, its planner and launcher.
         period: The month or quarter.
         replan: Open another attempt and ask the planner again, although the inputs are the same.
     """
-    work, journal = settling.work, settling.work.journal
-    blank = RunReport.blank(work.task, period, task_run_id=settling.task_run_id)
+    try:
+        with holding(settling, period) as held:
+            if isinstance(held, Standing):
+                return Prepared(stood_back(_blank(settling, period), held))
+            return _prepared(settling, period, replan=replan)
+    except PlanexecError as error:
+        if error.code != "LEASE_LOST":
+            raise
+        return Prepared(_blank(settling, period).ended("stopped", error.code, error.message, error.hint))
+
+
+def _blank(settling: Settling, period: Period) -> RunReport:
+    return RunReport.blank(settling.work.task, period, task_run_id=settling.task_run_id)
+
+
+def _prepared(settling: Settling, period: Period, *, replan: bool) -> Prepared:
+    journal, blank = settling.work.journal, _blank(settling, period)
     try:
         attempt = open_attempt(settling, period, anew=replan)
     except PlanexecError as error:
+        if error.code == "LEASE_LOST":
+            raise
         return Prepared(blank.ended("error", error.code, error.message, error.hint))
     if settling.task_run_id is not None:
         journal.append(attempt.id, None, [NewEvent(BEGINS, None, {"task_run": settling.task_run_id, "replan": replan})])
@@ -54,27 +69,80 @@ def prepare(settling: Settling, period: Period, *, replan: bool = False) -> Prep
 
 
 def settle(settling: Settling, period: Period, *, replan: bool = False) -> RunReport:
-    """Do the task for one period, as far as the world lets it, and report.
+    """Do the task for one period, as far as the world lets it, and report. One run at a time does so.
 
     Every end is a report; nothing that the world, the planner or the journal can do raises. Arguments as of `prepare`.
     """
-    try:
-        return _settled(settling, period, replan=replan)
-    except PlanexecError as error:  # the journal could not be read or written; what is in it stays, a later run goes on
-        blank = RunReport.blank(settling.work.task, period, task_run_id=settling.task_run_id)
-        report = blank.ended("error", error.code, error.message, error.hint)
-        if settling.task_run_id is not None:
-            with suppress(PlanexecError):  # a journal that takes nothing takes no report; whoever called has it
-                save_report(settling.work.journal, settling.task_run_id, report)
-        return report
+    return _reported(settling, period, lambda lease: _settled(settling, period, lease, replan=replan))
 
 
-def _settled(settling: Settling, period: Period, *, replan: bool) -> RunReport:
+def continue_month(settling: Settling, hold_id: str) -> RunReport:
+    """Finish the undone steps of a month that people have approved, under the approved plan, and report.
+
+    Nothing is admitted anew and no planner is asked. Before anything runs, every signature is verified and everything
+    that was approved is read again. Every end is a report, as of `settle`.
+
+    Args:
+        settling: The task's work and its launcher.
+        hold_id: The hold that was approved.
+    """
     work = settling.work
-    prepared = prepare(settling, period, replan=replan)
+    try:
+        held = hold_or_refuse(work.journal, hold_id, of=work.task.name)
+        period = work.task.period(held.period)
+    except PlanexecError as error:
+        blank = RunReport.blank(work.task, work.task.period(work.task.first_period), task_run_id=settling.task_run_id)
+        return blank.ended("error", error.code, error.message, error.hint)
+    return _reported(settling, period, lambda lease: _continued(settling, hold_id, period, lease))
+
+
+def _reported(settling: Settling, period: Period, do: Callable[[Lease], RunReport]) -> RunReport:
+    """The report of what is done while the month is held, kept under the task run if there is one."""
+    try:
+        with holding(settling, period) as found:
+            if isinstance(found, Lease):
+                report = do(found)
+                _keep(settling, report)
+                return report
+            report = stood_back(_blank(settling, period), found)
+    except PlanexecError as error:  # the journal could not be read or written; what is in it stays, a later run goes on
+        status: RunStatus = "stopped" if error.code == "LEASE_LOST" else "error"
+        report = _blank(settling, period).ended(status, error.code, error.message, error.hint)
+    with suppress(PlanexecError):  # a journal that takes nothing takes no report; whoever called has it
+        _keep(settling, report)
+    return report
+
+
+def _keep(settling: Settling, report: RunReport) -> None:
+    if settling.task_run_id is not None:
+        save_report(settling.work.journal, settling.task_run_id, report)
+
+
+def _continued(settling: Settling, hold_id: str, period: Period, lease: Lease) -> RunReport:
+    work, journal = settling.work, settling.work.journal
+    held = hold_or_refuse(journal, hold_id, of=work.task.name)  # as it is now that nobody else runs the month
+    said = {"task_run": settling.task_run_id, "replan": False, "continues": held.id}
+    journal.append(held.attempt, None, [NewEvent(BEGINS, None, said)])
+    prepared = prepared_again(settling, held, period)
+    if not prepared.may_run:
+        journal.close_run(held.attempt, None, prepared.report.status, prepared.report.code)
+        return _with_standing(work, prepared.report)
+    report, wanted = _run(settling, prepared, period, lease)
+    if wanted is not None:  # another plan is another question: nobody has approved it
+        journal.close_run(held.attempt, wanted.run_id, report.status, report.code)
+    return _with_standing(work, report)
+
+
+def _settled(settling: Settling, period: Period, lease: Lease, *, replan: bool) -> RunReport:
+    work = settling.work
+    prepared = _prepared(settling, period, replan=replan)
+    if prepared.may_run:
+        prepared = approval_holds(settling, prepared, period)
+        if not prepared.may_run and prepared.attempt is not None:
+            work.journal.close_run(prepared.attempt.id, None, prepared.report.status, prepared.report.code)
     report = prepared.report
     while prepared.may_run:
-        report, wanted = _run(settling, prepared, period)
+        report, wanted = _run(settling, prepared, period, lease)
         if wanted is None:
             break
         prepared = _revise(settling, period, prepared, report, wanted)
@@ -82,10 +150,7 @@ def _settled(settling: Settling, period: Period, *, replan: bool) -> RunReport:
         if not prepared.may_run:
             assert prepared.attempt is not None  # noqa: S101 - of a run that has been
             work.journal.close_run(prepared.attempt.id, wanted.run_id, report.status, report.code)
-    report = _with_standing(work, report)
-    if settling.task_run_id is not None:
-        save_report(work.journal, settling.task_run_id, report)
-    return report
+    return _with_standing(work, report)
 
 
 def _with_standing(work: Work, report: RunReport) -> RunReport:
@@ -100,17 +165,16 @@ def _with_standing(work: Work, report: RunReport) -> RunReport:
     return report.with_standing(seen.facts) if seen.state == "seen" else report
 
 
-def _run(settling: Settling, prepared: Prepared, period: Period) -> tuple[RunReport, Wanted | None]:
+def _run(settling: Settling, prepared: Prepared, period: Period, lease: Lease) -> tuple[RunReport, Wanted | None]:
     """Run the plan, and say how it ended, or for what reason another plan is wanted."""
     journal = settling.work.journal
     attempt, checked = prepared.attempt, prepared.checked
     assert attempt is not None and checked is not None  # noqa: S101, PT018 - it may run
-    if taken_over(settling.work, attempt):
-        journal.close_run(attempt.id, None, "stopped", "LEASE_LOST")
-        return prepared.report.ended("stopped", "LEASE_LOST", _OTHERS), None
     journal.append(attempt.id, None, [NewEvent("admitted", None, {"plan": checked.digest})])
     try:
-        run_id = settling.launcher.launch(attempt=attempt, plan_digest=checked.digest, period=period)
+        run_id = settling.launcher.launch(
+            attempt=attempt, plan_digest=checked.digest, period=period, lease_token=lease.token
+        )
     except PlanexecError as error:
         journal.close_run(attempt.id, None, "error", error.code)
         return prepared.report.ended("error", error.code, error.message, error.hint), None
@@ -135,8 +199,6 @@ def _revise(settling: Settling, period: Period, before: Prepared, stopped: RunRe
     """Another plan for what is left, or the end: no planner that could, the cap, no progress, nothing new."""
     work, attempt, checked = settling.work, before.attempt, before.checked
     assert attempt is not None and checked is not None  # noqa: S101, PT018 - of a run that has been
-    if taken_over(work, attempt):
-        return Prepared(stopped.caused_by(wanted.code).ended("stopped", "LEASE_LOST", _OTHERS), attempt)
     if not settling.planner.revises:
         code = wanted.code or "REPLAN_EXHAUSTED"
         return Prepared(stopped.ended("stopped", code, f"{wanted.reason}{_NOBODY}"), attempt)
@@ -164,7 +226,6 @@ def _revise(settling: Settling, period: Period, before: Prepared, stopped: RunRe
     return Prepared(shown.ended("stopped", said.code or "PLAN_REJECTED", said.text, said.hint or ""), attempt)
 
 
-_OTHERS = "a later run opened the month anew: this one asks for no more plans and starts none"
 _NOBODY = "; the planner writes no second plan"
 
 

@@ -17,9 +17,11 @@ from bench.plans.ready import ready
 from bench.scene import MARCH, Scene
 from bench.timing import Measured, medians
 from dagster_planexec.compiler.job import compile_plan
-from dagster_planexec.compiler.plan_run import ATTEMPT_TAG
+from dagster_planexec.compiler.plan_run import ATTEMPT_TAG, LEASE_TAG
 from dagster_planexec.journal.admission import encode_admission
 from dagster_planexec.journal.journal import Journal
+from dagster_planexec.journal.money.holder import holder_here
+from dagster_planexec.journal.money.leases import Lease, take
 from dagster_planexec.plan.digest import full_digest
 from dagster_planexec.plan.model import Plan
 
@@ -97,6 +99,10 @@ def _harness(on: Scene, steps: int, instance: dg.DagsterInstance, open_things: E
     open_things.callback(journal.close)
     journal.save_plan(plan)
 
+    lease = take(journal, task=on.task.name, period=MARCH.text, holder=holder_here(), lasts_s=3_600)
+    assert isinstance(lease, Lease)
+    open_things.callback(lease.release)
+
     def another_attempt() -> dict[str, str]:
         # Within one attempt a second run would reuse what the first has done.
         attempt, _ = journal.open_attempt(
@@ -104,7 +110,7 @@ def _harness(on: Scene, steps: int, instance: dg.DagsterInstance, open_things: E
             admission=encode_admission(on.admission()), anew=True,
         )  # fmt: skip
         journal.adopt_plan(attempt.id, digest, {"planner": "bench", "author": "bench"})
-        return {ATTEMPT_TAG: attempt.id}
+        return {ATTEMPT_TAG: attempt.id, LEASE_TAG: str(lease.token)}
 
     binding = replace(VENDOR_RECONCILIATION.binding, task=on.task, resources=ready(on.ports))
     return _Case(compile_plan(binding, plan, digest, "default"), instance, another_attempt)

@@ -35,7 +35,9 @@ def input_still_holds(seal_now: Probe, sealed: Observation, *, shown: Fact) -> C
 def judged_again(changed: Verdict, again: Sequence[Verdict]) -> Verdict:
     """The verdict of an input that changed, after its producer's postconditions were judged again.
 
-    It passes only if every one of them does; otherwise its code is the first that does not.
+    It passes only if every one of them does; otherwise its code is the first that does not. A query that gives another
+    result than the stored one says nothing of the query here: it gave that one when it was judged, and the stored one
+    has changed since.
     """
     shut = first_shut(again)
     if shut is None and again:
@@ -43,8 +45,10 @@ def judged_again(changed: Verdict, again: Sequence[Verdict]) -> Verdict:
         return Verdict(changed.check, changed.phase, "passed", changed.expected, changed.observed, None, text)
     if shut is None:
         return changed
+    altered = shut.code == "NONDETERMINISTIC"
     return Verdict(
-        changed.check, changed.phase, shut.status,
+        changed.check, changed.phase, "failed" if altered else shut.status,
         Side(changed.expected.value, changed.expected.source), Side(changed.observed.value, changed.observed.source),
-        shut.code, f"changed since it was judged; judged again, {shut.check} says: {shut.text}",
+        "EXPECTATION_FAILED" if altered else shut.code,
+        f"changed since it was judged; judged again, {shut.check} says: {shut.text}",
     )  # fmt: skip

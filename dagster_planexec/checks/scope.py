@@ -17,6 +17,7 @@ from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.observation import Observation, Source
 from dagster_planexec.world.period import Period
 from dagster_planexec.world.ports import Roots
+from dagster_planexec.world.probes.result.to_issue import Elsewhere
 from dagster_planexec.world.subject import Subject
 
 FILES = "files:"
@@ -57,6 +58,10 @@ class StepScope:
     """The backfill that this run is part of; None if a person, a schedule or an arrival asked for this period."""
     claim_args: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Parameters that the plan's claims give to checks; they can only make them stricter."""
+    elsewhere: Elsewhere = ()
+    """What the ledger says another system has issued, for a step that cannot be undone."""
+    preview: Observation | None = None
+    """What such a step was about to do, as it was seen before its call; None before the preconditions were judged."""
 
     def stated_by_contract(self, clause: str) -> Source:
         """The source text of something that the tool's or file's contract states."""

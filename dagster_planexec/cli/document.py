@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dagster_planexec.journal.run_report import RunStatus
     from dagster_planexec.world.period import Period
 
-EXIT = {"succeeded": 0, "held": 3, "waiting": 6, "stopped": 4, "rejected": 5, "error": 1}
+EXIT = {"succeeded": 0, "held": 3, "waiting": 6, "stood-back": 7, "stopped": 4, "rejected": 5, "error": 1}
 """Status to exit code."""
 
 

@@ -97,7 +97,10 @@ def _quoted(path: Path) -> str:
 
 _ELSEWHERE = "dagster_planexec.home"
 _COMMAND = re.compile(r"`planexec ([a-z]+)\b([^`]*)`")
-_AT_HOME = frozenset({"run", "plan", "show", "prompt", "trace", "status", "observe", "doctor", "prune", "failures"})
+_AT_HOME = frozenset(
+    {"run", "plan", "show", "prompt", "trace", "status", "observe", "doctor", "prune", "failures", "holds", "approve",
+     "reject", "continue", "keys"}
+)  # fmt: skip
 """The verbs that look into a home."""
 
 

@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 import sys
-import traceback
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
+from dagster_planexec.cli import money
 from dagster_planexec.cli.asked import period_of
-from dagster_planexec.cli.document import EXIT, blank, of_error
+from dagster_planexec.cli.document import EXIT
+from dagster_planexec.cli.frame import AS_JSON, HOME, PARTITION, answering, looking_only
 from dagster_planexec.cli.home import at_home, looking_home
-from dagster_planexec.cli.printing import print_json, print_run, progress
+from dagster_planexec.cli.printing import print_json, progress
 from dagster_planexec.cli.project import find_project
 from dagster_planexec.errors import PlanexecError
 
-Function = TypeVar("Function", bound=Callable[..., Any])
 
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
-HOME = click.option(
-    "--home", type=click.Path(path_type=Path, file_okay=False), default=None,
-    help="Folder of journal, runs and reports. Default: $PLANEXEC_HOME, or .planexec in the project.",
-)  # fmt: skip
-PARTITION = click.option("--partition", required=True, help="The period, e.g. 2026-03 or 2017-Q4.")
-
-
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 @click.option(
     "--project", type=click.Path(path_type=Path, file_okay=False), default=None,
     help="Folder with workspace.yaml. Default: the current one.",
@@ -37,59 +28,10 @@ PARTITION = click.option("--partition", required=True, help="The period, e.g. 20
 def main(context: click.Context, project: Path | None) -> None:
     """A model writes a plan, code keeps the guarantees.
 
-    Exit codes: 0 succeeded, 3 held for a person, 4 stopped, 5 plan rejected, 6 waiting for a time, 1 error.
+    Exit codes: 0 succeeded, 3 held for a person, 4 stopped, 5 plan rejected, 6 waiting for a time, 7 stood back for a
+    run that holds the period, 1 error.
     """
     context.obj = project
-
-
-def answering(verb: Function) -> Function:
-    """Ends the process with the exit code of the verb's document; a refusal is a document, never a stack trace."""
-
-    def wrapped(*args: Any, as_json: bool, **given: Any) -> None:  # noqa: ANN401 - click's own arguments
-        try:
-            document = verb(*args, as_json=as_json, **given)
-        except PlanexecError as error:
-            document = of_error(error, task=given.get("task"), partition=given.get("partition"))
-        except Exception as error:  # noqa: BLE001 - a program that reads the document must get one; people get the trace
-            document = _of_unforeseen(error, task=given.get("task"), partition=given.get("partition"))
-        if document is None:
-            return
-        if as_json:
-            print_json(document)
-        else:
-            print_run({**blank(), **document})
-        sys.exit(EXIT[document["status"]])
-
-    wrapped.__name__, wrapped.__doc__ = verb.__name__, verb.__doc__
-    wrapped.__click_params__ = getattr(verb, "__click_params__", [])  # type: ignore[attr-defined]
-    return wrapped  # type: ignore[return-value]
-
-
-def looking_only(verb: Function) -> Function:
-    """Lets a verb print its own answer; a refusal, and what nobody foresaw, is a document as for every other verb."""
-
-    def wrapped(*args: Any, as_json: bool, **given: Any) -> None:  # noqa: ANN401 - click's own arguments
-        try:
-            verb(*args, as_json=as_json, **given)
-            return
-        except PlanexecError as error:
-            document = of_error(error)
-        except Exception as error:  # noqa: BLE001 - a program that reads the document must get one; people get the trace
-            document = _of_unforeseen(error)
-        if as_json:
-            print_json(document)
-        else:
-            print_run({**blank(), **document})
-        sys.exit(EXIT[document["status"]])
-
-    wrapped.__name__, wrapped.__doc__ = verb.__name__, verb.__doc__
-    wrapped.__click_params__ = getattr(verb, "__click_params__", [])  # type: ignore[attr-defined]
-    return wrapped  # type: ignore[return-value]
-
-
-def _of_unforeseen(error: Exception, **of: str | None) -> dict[str, Any]:
-    traceback.print_exc()
-    return of_error(PlanexecError("INTERNAL", f"{type(error).__name__}: {str(error)[:300]}"), **of)
 
 
 @main.command()
@@ -194,16 +136,25 @@ def check(project: Path | None, plan_file: Path, task: str | None, catalogue: Pa
 @main.command()
 @click.argument("reference")
 @click.option("--partition", default=None, help="With a task's name: which period.")
+@click.option("--lines", is_flag=True, help="With a hold: every line that would be issued, read now.")
 @HOME
 @AS_JSON
 @click.pass_obj
 @looking_only
-def show(project: Path | None, reference: str, partition: str | None, *, home: Path | None, as_json: bool) -> None:
+def show(
+    project: Path | None, reference: str, partition: str | None, *, lines: bool, home: Path | None, as_json: bool
+) -> None:
     """Show a plan by its digest, a hold or an attempt by its id, a task run by its id, or a TASK's last run."""
+    folder = find_project(project)
+    chosen = looking_home(folder, home)
+    if lines:
+        from dagster_planexec.cli.verbs.deciding import show_lines  # noqa: PLC0415 - Dagster, only where it is needed
+
+        show_lines(folder, reference, as_json=as_json)
+        return
     from dagster_planexec.cli.verbs.looking import show as look  # noqa: PLC0415 - Dagster, only where it is needed
 
-    folder = find_project(project)
-    look(folder, reference, partition, looking_home(folder, home), as_json=as_json)
+    look(folder, reference, partition, chosen, as_json=as_json)
 
 
 @main.command()
@@ -322,6 +273,10 @@ def demo(project: Path | None, /, *, as_json: bool, **wanted: Any) -> Any:  # no
     from dagster_planexec.cli.verbs.demo import Wanted, run_demo  # noqa: PLC0415 - Dagster, only where it is needed
 
     return run_demo(find_project(project), Wanted(**wanted), as_json=as_json)
+
+
+for verb in money.VERBS:
+    main.add_command(verb)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from io import StringIO
 from itertools import islice
@@ -13,6 +13,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -24,6 +25,7 @@ _ENDS = {"failed", "held", "waiting"}
 STYLES = {
     "done": "green", "reused": "cyan", "failed": "bold red", "held": "yellow", "waiting": "yellow", "not-run": "dim",
     "succeeded": "bold green", "settled": "green", "stopped": "bold red", "rejected": "bold red", "error": "bold red",
+    "stood-back": "yellow",
     "unchanged": "green", "changed": "bold red", "gone": "bold red", "new": "yellow", "not observed": "yellow",
 }  # fmt: skip
 WIDTH = 140
@@ -36,6 +38,7 @@ MOST_LINES = 400
 _LONGEST_FINDING = 1_000
 _LONGEST_TEXT, _MOST, _DEEPEST = 200, 100, 7
 _BLANKS = re.compile(r"[ ]+$", re.MULTILINE)
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 _SAID = frozenset({"text", "hint"})
 _SHUT = {"failed", "errored", "not-evaluated"}
 
@@ -80,13 +83,26 @@ def _cut(value: Any, depth: int = 0) -> Any:  # noqa: ANN401 - JSON
 def progress() -> Console:
     """Where progress goes: standard error, so that standard output stays what was asked for."""
     # The stream itself and not its name: a run redirects the name to a file.
-    return Console(file=sys.stderr, highlight=False)
+    return _Inert(file=sys.stderr, highlight=False)
 
 
 def paper() -> Console:
     """Where answers for people go: as wide as the terminal, and wide enough for a table where there is none."""
-    out = Console(highlight=False)
-    return out if out.is_terminal else Console(highlight=False, width=WIDTH, file=_Trimmed())
+    out = _Inert(highlight=False)
+    return out if out.is_terminal else _Inert(highlight=False, width=WIDTH, file=_Trimmed())
+
+
+def inert(text: str) -> str:
+    """The text without what a terminal obeys or what turns the direction of reading around; line ends stay."""
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+class _Inert(Console):
+    """A console whose texts cannot move the cursor, change colours or set a title: only its own styles do."""
+
+    def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:  # noqa: ANN401 - whatever rich takes
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else inert(text), style, control)
 
 
 class _Trimmed(StringIO):

@@ -109,7 +109,8 @@ class TaskBinding:
     """A task, its tools, and the resources behind its ports.
 
     Raises:
-        PlanexecError: BAD_CONTRACT if `ref` is not `package.module:NAME`, or the task allows a tool that is not here.
+        PlanexecError: BAD_CONTRACT if `ref` is not `package.module:NAME`, the task allows a tool that is not here, or
+            one that cannot be undone over a journal that is not declared durable.
     """
 
     task: Task
@@ -120,6 +121,13 @@ class TaskBinding:
     """`package.module:NAME`, where NAME is this binding or something whose `binding` it is."""
     journal: str = "default"
     """The journal's name. Its URL comes from the environment of the worker; only the name travels."""
+    journal_is_durable: bool = False
+    """Declared by the project: the journal outlives the worker, and is kept as long as anything may be issued again.
+
+    A tool that cannot be undone is refused without it: a journal that is lost with its container has forgotten what
+    was issued. Nobody but the project knows; a file may lie on a disk that is kept, a database in a container that
+    is not.
+    """
     executor: dg.ExecutorDefinition | None = None
     """What runs the steps of a plan; None: one after the other, in the process of the task run."""
     checks: Mapping[str, Binder] = field(default_factory=dict)
@@ -140,7 +148,14 @@ class TaskBinding:
                 "BAD_CONTRACT", f"ref {self.ref[:120]!r} of task {self.task.name!r} is not `package.module:NAME`",
                 hint="name the module that defines the binding, and its name there",
             )  # fmt: skip
-        _ = self.registry
+        final = [name for name in self.registry if self.registry[name].contract.effect == "irreversible"]
+        if final and not self.journal_is_durable:
+            raise PlanexecError(
+                "BAD_CONTRACT",
+                f"task {self.task.name!r} is given {final[0]}, which cannot be undone, over the journal"
+                f" {self.journal!r}, which is not declared durable",
+                hint="say TaskBinding(journal_is_durable=True) if the journal outlives the worker that runs the month",
+            )
 
     @property
     def registry(self) -> ToolRegistry:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from dagster_planexec.journal.told.line import LONGEST_VALUE, one_line
 
-_SPECIAL = re.compile(r"[\\`*\[\]<>|~#{}$]")
+_SPECIAL = re.compile(r"[\\`*\[\]<>|~#{}$]|(?<![A-Za-z0-9_])_|_(?![A-Za-z0-9_])")  # inside a word, `_` is itself
 _LINK = re.compile(r"(?i)\b(https?|ftp|mailto)(:)|\b(www)(\.)")
 
 

@@ -3,6 +3,7 @@
 # No `from __future__ import annotations` here: Dagster reads the context class from the annotation itself.
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 
 import dagster as dg
@@ -37,6 +38,8 @@ def op_of(name: str, description: str, pool: str | None) -> dg.OpDefinition:
         plan_run: PlanRun = context.resources.planexec
         run = plan_run.run(context)
         terminated = stop_if_terminated(run, context)
+        # What cannot be undone asks again before every line: a batch may take long.
+        run = replace(run, ended_by=lambda: stop_if_terminated(run, context))
         report = run_step(run, context.op_handle.name)
         yield from evaluations(run.work.task, report, run.period)
         stops = isinstance(report.decision, Stop) and report.state != "not-run"

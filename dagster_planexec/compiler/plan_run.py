@@ -13,14 +13,17 @@ from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.work import Run, Work
 from dagster_planexec.journal.admission import decode_admission
 from dagster_planexec.journal.journal import NewEvent
+from dagster_planexec.journal.money.leases import fence_of
 from dagster_planexec.plan.model import Plan
 
 ATTEMPT_TAG = "planexec/attempt"
 TASK_RUN_TAG = "planexec/task_run"
+LEASE_TAG = "planexec/lease"
+"""On a plan run: the token of the lease that its task run holds. Every process of the run writes under it."""
 PLAN_TAG = "planexec/plan"
 TASK_TAG = "planexec/task"
 STATUS_TAG = "planexec/status"
-"""On a task run that has ended: succeeded, held, stopped, rejected or error. Runs can be filtered by it."""
+"""On a task run that has ended: succeeded, held, waiting, stood-back, stopped, rejected or error; to filter runs by."""
 CODE_TAG = "planexec/code"
 BACKFILL_TAG = "planexec/backfill"
 """On a plan run, and on a task run that continues one after a wait: the backfill behind it.
@@ -40,10 +43,10 @@ class PlanRun:
     _runs: dict[str, Run] = field(default_factory=dict)
 
     def run(self, context: dg.OpExecutionContext) -> Run:
-        """The run that an op belongs to. Its attempt comes from the run's tag, its period from the attempt.
+        """The run that an op belongs to. Attempt and lease come from the run's tags, its period from the attempt.
 
         Raises:
-            PlanexecError: INTERNAL if the attempt is not one of this task and this plan.
+            PlanexecError: INTERNAL if the attempt is not one of this task and this plan, or there is no token.
         """
         if context.run_id not in self._runs:
             self._runs[context.run_id] = self._open(context)
@@ -65,6 +68,13 @@ class PlanRun:
                 hint="run the month again from the task's asset",
             )
         period = self.work.task.period(attempt.period)
+        token = context.run.tags.get(LEASE_TAG, "")
+        if not token.isdecimal():
+            raise PlanexecError(
+                "INTERNAL", f"run {context.run_id} carries no {LEASE_TAG} tag: it holds no month",
+                hint="start it by materialising the task's asset; a plan run cannot be started on its own",
+            )  # fmt: skip
+        self.work.journal.fence = fence_of(self.work.task.name, period.text, int(token))
         return Run(
             self.work,
             attempt_id,
@@ -74,6 +84,7 @@ class PlanRun:
             decode_admission(attempt.admission),
             context.run_id,
             context.run.tags.get(BACKFILL_TAG),
+            int(token),
         )
 
 
@@ -94,7 +105,12 @@ def stop_if_terminated(run: Run, context: dg.OpExecutionContext) -> str | None:
         if ending or record.is_finished:
             because = f"{name} was terminated" if ending else f"{name} has ended ({record.status.value.lower()})"
             stopped = NewEvent("stopped", context.op_handle.name, {"code": "CANCELLED", "reason": because})
-            run.work.journal.append(run.attempt, run.run_id, [stopped])
+            try:
+                run.work.journal.append(run.attempt, run.run_id, [stopped])
+            except PlanexecError as error:
+                if error.code != "LEASE_LOST":
+                    raise
+                return None  # the step is told so too, and says it: another run holds the month
             return because
     return None
 

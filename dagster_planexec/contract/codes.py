@@ -65,6 +65,11 @@ CODES: dict[str, Meaning] = {
         "something that belongs to the input is read by no step of the plan",
         "look at what is named; a plan that reads all of it is needed",
     ),
+    "TOO_LARGE": Meaning(
+        "fetch",
+        "a file is longer, once decoded, than its contract allows",
+        "ask the vendor what it is; if it is rightly as long, raise `max_bytes` in the file contract",
+    ),
     "BAD_FORMAT": Meaning(
         "fetch",
         "a file does not hold what a file of its name must",
@@ -232,22 +237,39 @@ CODES: dict[str, Meaning] = {
     "EFFECT_UNKNOWN": Meaning(
         "effect",
         "nobody can say whether an irreversible call happened",
-        "look it up in the target system before anything else",
+        "run the month again: it is looked up first, and never issued twice; if the target cannot say, "
+        "`planexec effects settle`",
     ),
     "EFFECT_DIFFERS": Meaning(
-        "effect", "a credit was issued under this key with another amount", "settle the difference by hand"
+        "effect",
+        "a credit was issued under this key with another amount, or is no longer due",
+        "look at the difference: `planexec show HOLD`",
+    ),
+    "EFFECTS_NOT_DUE": Meaning(
+        "effect",
+        "the period is before the first one that may have effects, so nothing irreversible is done for it",
+        "nothing, if that is right; else correct effects_from of the task's irreversible deliverable",
     ),
     "APPROVAL_REQUIRED": Meaning(
         "effect",
         "credit lines that may not be issued without a person",
         "look at the held credits: `planexec show HOLD`",
     ),
-    "APPROVAL_STALE": Meaning("effect", "what was approved is not what would be done now", "ask for a new approval"),
+    "APPROVAL_STALE": Meaning(
+        "effect", "what was approved is not what would be done now", "run the month again: it asks anew"
+    ),
+    "DECISION_REFUSED": Meaning(
+        "effect",
+        "a decision that does not count: of somebody who may not decide, forged, altered, or of another hold",
+        "read what it says; `planexec show HOLD` says who may decide and how",
+    ),
     "CAP_EXCEEDED": Meaning(
         "effect", "the credits exceed the task's cap", "look at the held credits: `planexec show HOLD`"
     ),
     "HOLD_EXPIRED": Meaning("effect", "nobody decided in time", "run the month again"),
-    "HOLD_SUPERSEDED": Meaning("effect", "a later attempt replaced this hold", "look at the later hold"),
+    "HOLD_SUPERSEDED": Meaning(
+        "effect", "a later attempt replaced this hold", "look at the later hold: `planexec holds`"
+    ),
     # attempt
     "LEASE_BUSY": Meaning("attempt", "another run holds this month", "wait for it"),
     "LEASE_LOST": Meaning("attempt", "another run took this month over", "look at the other run"),

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from dagster_planexec.errors import PlanexecError
-from dagster_planexec.world.ingest import Compression, TextColumn, TextFormat, TextType, sql_type
+from dagster_planexec.world.ingest import MOST_DECODED, Compression, TextColumn, TextFormat, TextType, sql_type
 
 SUFFIXES: dict[str, Compression] = {".csv": "none", ".csv.gz": "gzip"}
 """File suffix to compression. A suffix that is not here is refused: no independent counter is known for it."""
@@ -81,6 +81,8 @@ class FileContract(_Closed):
     unique_key: bool = True
     every_month: bool = True
     """Whether each month of the period must have rows."""
+    max_bytes: int = Field(default=MOST_DECODED, ge=1)
+    """Bytes of one file at most, decoded; a longer one is TOO_LARGE, whatever its size in the drop."""
 
     @model_validator(mode="after")
     def _names_its_own_columns(self) -> FileContract:
@@ -116,7 +118,7 @@ class FileContract(_Closed):
         """
         for suffix in sorted(SUFFIXES, key=len, reverse=True):
             if key.endswith(suffix):
-                return TextFormat(self.encoding, self.delimiter, self.quote, SUFFIXES[suffix])
+                return TextFormat(self.encoding, self.delimiter, self.quote, SUFFIXES[suffix], self.max_bytes)
         raise PlanexecError(
             "BAD_CONTRACT",
             f"file {key[-80:]!r} has none of the suffixes {', '.join(SUFFIXES)}",
@@ -164,5 +166,7 @@ def load_contract(path: Path) -> FileContract:
             for item in error.errors(include_url=False, include_input=False)[:10]
         )
         raise PlanexecError("BAD_CONTRACT", f"{path.name}: {where}", hint=hint) from error
+    except RecursionError as error:
+        raise PlanexecError("BAD_CONTRACT", f"{path.name}: nested too deeply to be read", hint=hint) from error
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise PlanexecError("BAD_CONTRACT", f"{path.name}: {str(error)[:300]}", hint=hint) from error

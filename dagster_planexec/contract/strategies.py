@@ -56,6 +56,7 @@ STRATEGIES: Mapping[str, Strategies] = MappingProxyType(
         "FILE_CHANGED": ANOTHER_PLAN,
         "INPUT_UNREAD": ANOTHER_PLAN,
         "BAD_FORMAT": ANOTHER_PLAN,
+        "TOO_LARGE": STOP,  # no plan makes it shorter
         "BUCKET_GONE": STOP,
         "EMPTY_EXTRACT": ANOTHER_PLAN,
         "ROWCOUNT_MISMATCH": ANOTHER_PLAN,
@@ -97,9 +98,11 @@ STRATEGIES: Mapping[str, Strategies] = MappingProxyType(
         # What cannot be undone: a person, or nobody.
         "EFFECT_UNKNOWN": STOP,
         "EFFECT_DIFFERS": A_PERSON,
+        "EFFECTS_NOT_DUE": STOP,
         "APPROVAL_REQUIRED": A_PERSON,
         "CAP_EXCEEDED": A_PERSON,
         "APPROVAL_STALE": STOP,
+        "DECISION_REFUSED": STOP,
         "HOLD_EXPIRED": STOP,
         "HOLD_SUPERSEDED": STOP,
         # The attempt and the set-up: nothing that a step could do differently.
@@ -117,6 +120,9 @@ STRATEGIES: Mapping[str, Strategies] = MappingProxyType(
     }
 )
 """Code to what may follow it. Whether it may here and now, the rules of `recovery` say. A code nobody knows stops."""
+
+RELEASABLE = frozenset(code for code, may_follow in STRATEGIES.items() if may_follow == A_PERSON)
+"""Codes that an approval turns into a pass. Nothing that the data says is among them."""
 
 
 def strategies_of(code: str, narrowed: Mapping[str, Collection[Strategy]] | None = None) -> Strategies:

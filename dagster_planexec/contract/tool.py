@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from decimal import Decimal
 from threading import Event
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from dagster_planexec.contract.outcome import Outcome
+from dagster_planexec.contract.effects.tally import Tally
+from dagster_planexec.contract.layout import currency_of, effect_scope
+from dagster_planexec.contract.outcome import Failed, Held, Outcome
 from dagster_planexec.contract.strategies import Strategy, what_widens
 from dagster_planexec.contract.task import Task
 from dagster_planexec.errors import PlanexecError, PortError
 from dagster_planexec.world.observation import Fact, Observation
 from dagster_planexec.world.period import Period
-from dagster_planexec.world.ports import ObjectFacts, Ports
+from dagster_planexec.world.ports import Credit, CreditLine, ObjectFacts, Ports
 from dagster_planexec.world.probe import Probe
+from dagster_planexec.world.probes.result.credits import digest_of_lines
+from dagster_planexec.world.probes.result.to_issue import Elsewhere
 
 Effect = Literal["read", "write", "irreversible"]
 Lookup = Literal["by-key", "by-attributes", "none"]
@@ -91,6 +96,10 @@ class ToolCall:
     """What `Tool.preview` saw when the preconditions were judged. An irreversible tool does exactly that or nothing."""
     released: frozenset[str] = frozenset()
     """Codes of holds that people have released for exactly what `preview` saw."""
+    elsewhere: Elsewhere = ()
+    """What the ledger says another system has issued for the effect's scope and period. Counts as issued."""
+    hold_id: str | None = None
+    """The hold under which they were released."""
     given_up: Event = field(default_factory=Event, compare=False)
     """Set when the harness no longer waits for the call. What is done after that is done for nobody."""
 
@@ -135,9 +144,70 @@ class Tool(ABC):
     def preview(self, args: Any, call: ToolCall) -> Probe | None:  # noqa: ANN401, ARG002 - for tools with effects
         """The probe of what the call would do, for a person who has to decide; None if there is nothing to show.
 
-        For an irreversible tool its facts hold `count`, `amount` and `digest` of the exact lines.
+        For an irreversible tool its facts hold `count`, `amount` and `digest` of the exact lines that would be issued
+        now, and `due_digest` of all lines that are due.
         """
         return None
+
+
+class EffectTool(Tool):
+    """A tool whose call cannot be undone. It says its lines and how one of them is issued; it never loops itself.
+
+    The harness carries it out: it writes every line into the ledger of effects before the first is issued, looks
+    before each whether it is still wanted, and looks up what became of one whose outcome is unknown. So the guarantee
+    that each line is issued once lives in one place, for every such tool.
+    """
+
+    def call(self, args: Any, call: ToolCall) -> Outcome:  # noqa: ANN401, ARG002 - as of `Tool`
+        """Never called: that would issue lines that no ledger knows."""
+        return Failed(
+            "INTERNAL", f"{self.contract.name} cannot be undone; it is carried out line by line or not at all"
+        )
+
+    def scope(self, call: ToolCall) -> str:
+        """The effect scope, which no renamed task and no other tool changes."""
+        return effect_scope(call.task)[0]
+
+    @abstractmethod
+    def target(self, ports: Ports) -> str:
+        """Which system it issues into, as the ledger names it."""
+
+    @abstractmethod
+    def due(self, args: Any, call: ToolCall) -> Sequence[CreditLine]:  # noqa: ANN401 - as of `Tool`
+        """Every line that is due for the period, issued or not, by the task's rule; each key once."""
+
+    @abstractmethod
+    def held(self, args: Any, call: ToolCall, tally: Tally) -> Held | None:  # noqa: ANN401 - as of `Tool`
+        """The limits once more, on exactly what is to be issued; a code in `call.released` holds nothing."""
+
+    @abstractmethod
+    def listed(self, call: ToolCall) -> Sequence[Credit]:
+        """What the system holds for the scope and period, whoever issued it."""
+
+    @abstractmethod
+    def find(self, credit: Credit, call: ToolCall) -> Credit | None:
+        """What the system holds under one key; None if it holds nothing. Raises PortError if it cannot say."""
+
+    @abstractmethod
+    def issue(self, credit: Credit, call: ToolCall) -> None:
+        """Issue one line, under its idempotency key.
+
+        Raises:
+            RefusedError: Nothing happened, certainly.
+            Exception: Anything else, and nobody knows.
+        """
+
+    @abstractmethod
+    def result(self, args: Any, call: ToolCall, tally: Tally) -> BaseModel:  # noqa: ANN401 - as of `Tool`
+        """An instance of the contract's result model, of what was done."""
+
+    def currency(self, call: ToolCall) -> str:
+        """Of every line."""
+        return currency_of(call.task)
+
+    def digest(self, lines: Mapping[str, Decimal], call: ToolCall) -> str:  # noqa: ARG002 - for other scales
+        """Of lines, as the preview's `digest` and `due_digest` are made."""
+        return digest_of_lines(lines.items(), 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +259,13 @@ class ToolRegistry:
                 raise PlanexecError("BAD_CONTRACT", f"two tools are named {name!r}")
             if tool.contract.effect == "irreversible" and tool.contract.lookup == "none":
                 raise PlanexecError("BAD_CONTRACT", f"irreversible tool {name!r} has no lookup for unknown outcomes")
+            if (tool.contract.effect == "irreversible") is not isinstance(tool, EffectTool):
+                raise PlanexecError(
+                    "BAD_CONTRACT",
+                    f"tool {name!r} of effect {tool.contract.effect!r} is a {type(tool).__name__}; expected an"
+                    " EffectTool where a call cannot be undone, and nowhere else",
+                    hint="let it say its lines and how one of them is issued; the harness carries it out",
+                )
             if wrong := what_widens(tool.contract.strategies):
                 raise PlanexecError("BAD_CONTRACT", f"tool {name!r} widens what may follow a code: {'; '.join(wrong)}")
             self._tools[name] = tool

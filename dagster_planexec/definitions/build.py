@@ -8,6 +8,10 @@ import dagster as dg
 
 from dagster_planexec.compiler.job import job_name as plan_run_name
 from dagster_planexec.contract.task import Task
+from dagster_planexec.definitions.approval.approval_sensor import approval_sensor
+from dagster_planexec.definitions.approval.continue_job import continue_job
+from dagster_planexec.definitions.approval.decide_job import decide_job
+from dagster_planexec.definitions.approval.notices import OnHold, log_hold
 from dagster_planexec.definitions.planned_task import PlannedTask, task_run_name
 from dagster_planexec.definitions.shown.gates import repeatable
 from dagster_planexec.definitions.task_asset import effect_assets, task_asset
@@ -28,7 +32,10 @@ def task_job(task: Task) -> dg.UnresolvedAssetJobDefinition:
 
 
 def planexec_definitions(
-    *tasks: PlannedTask, sensors: Sequence[dg.SensorDefinition] | None = None, on_failure: OnFailure = log_failure
+    *tasks: PlannedTask,
+    sensors: Sequence[dg.SensorDefinition] | None = None,
+    on_failure: OnFailure = log_failure,
+    on_hold: OnHold = log_hold,
 ) -> dg.Definitions:
     """Everything Dagster needs for these tasks; merge it with a project's own by `Definitions.merge`.
 
@@ -36,6 +43,7 @@ def planexec_definitions(
         tasks: The tasks, each with its parts and planner.
         sensors: Instead of one arrival sensor per task that has a drop.
         on_failure: Given the text of every task run that fails.
+        on_hold: Told when a hold opens, ages, expires or is superseded.
 
     Raises:
         PlanexecError: BAD_CONTRACT if two tasks share a name or a deliverable's name.
@@ -44,13 +52,18 @@ def planexec_definitions(
     assets: list[dg.AssetsDefinition | dg.AssetSpec] = []
     for planned in tasks:
         assets += [task_asset(planned), *effect_assets(planned.binding.task)]
+    held = [p for p in tasks if p.binding.task.irreversible is not None]
     return dg.Definitions(
         assets=assets,
-        jobs=[task_job(p.binding.task) for p in tasks],
+        jobs=[
+            *(task_job(p.binding.task) for p in tasks),
+            *(make(p) for p in held for make in (continue_job, decide_job)),
+        ],
         schedules=[task_schedule(p.binding.task) for p in tasks],
         sensors=[
             *(sensors if sensors is not None else (arrival_sensor(p.binding) for p in tasks if p.binding.task.drop)),
             *(waits_sensor(p.binding) for p in tasks),
+            *(approval_sensor(p.binding, on_hold=on_hold) for p in held),
             failure_sensor([p.binding.task for p in tasks], on_failure=on_failure),
         ],
         resources=_shown(tasks),

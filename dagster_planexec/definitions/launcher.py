@@ -9,7 +9,14 @@ from dagster._core.storage.dagster_run import NOT_FINISHED_STATUSES
 
 from dagster_planexec.compiler.binding import TaskBinding
 from dagster_planexec.compiler.job import RECONSTRUCTOR, job_name
-from dagster_planexec.compiler.plan_run import ATTEMPT_TAG, BACKFILL_TAG, PARTITION_TAG, PLAN_TAG, TASK_RUN_TAG
+from dagster_planexec.compiler.plan_run import (
+    ATTEMPT_TAG,
+    BACKFILL_TAG,
+    LEASE_TAG,
+    PARTITION_TAG,
+    PLAN_TAG,
+    TASK_RUN_TAG,
+)
 from dagster_planexec.contract.task import Task
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.journal.journal import Attempt
@@ -34,7 +41,7 @@ class DagsterLauncher(Launcher):
         self._instance = instance
         self._task_run_id = task_run_id
 
-    def launch(self, *, attempt: Attempt, plan_digest: str, period: Period) -> str:
+    def launch(self, *, attempt: Attempt, plan_digest: str, period: Period, lease_token: int) -> str:
         """The plan run's id, once it has ended."""
         binding = self._binding
         recon = dg.build_reconstructable_job(
@@ -60,6 +67,7 @@ class DagsterLauncher(Launcher):
                 TASK_RUN_TAG: self._task_run_id,
                 ATTEMPT_TAG: attempt.id,
                 PLAN_TAG: plan_digest[:12],
+                LEASE_TAG: str(lease_token),
                 "dagster/max_runtime": str(int(binding.task.limits.run_deadline_s)),
                 "dagster/max_retries": "0",  # only the task run can be run again
             },
@@ -107,11 +115,18 @@ class DagsterLauncher(Launcher):
             self._instance.report_run_canceled(left, "The task run was ended while this run had not ended yet.")
 
 
-def reap(instance: dg.DagsterInstance, task: Task, period: Period) -> tuple[str, ...]:
-    """End the plan runs of a period whose task run has ended without them; their ids.
+def reap(instance: dg.DagsterInstance, task: Task, period: Period, *, lease_token: int) -> tuple[str, ...]:
+    """End the plan runs of a period that no holder of it stands behind any more; their ids.
 
-    A killed process ends nothing itself, and Dagster watches only runs that it has launched: such a run would be shown
-    as started for ever.
+    Those are the runs whose task run has ended without them, and those under an earlier token: whoever held the month
+    then is gone, or has been silent for too long. A killed process ends nothing itself, and Dagster watches only runs
+    that it has launched: such a run would be shown as started for ever.
+
+    Args:
+        instance: Where the runs are.
+        task: Whose runs.
+        period: The month or quarter, which is held.
+        lease_token: Under which it is held now.
     """
     left = instance.get_runs(
         dg.RunsFilter(job_name=job_name(task), tags={PARTITION_TAG: period.key}, statuses=list(NOT_FINISHED_STATUSES))
@@ -120,11 +135,16 @@ def reap(instance: dg.DagsterInstance, task: Task, period: Period) -> tuple[str,
     for run in left:
         task_run_id = run.tags.get(TASK_RUN_TAG, "unknown")
         task_run = instance.get_run_by_id(task_run_id)
-        if task_run is not None and not task_run.is_finished:
+        token = run.tags.get(LEASE_TAG, "")
+        outdated = token.isdecimal() and int(token) < lease_token
+        if task_run is not None and not task_run.is_finished and not outdated:
             continue
         # Asked again after its task run: both may have ended well since the list was made.
         now = instance.get_run_by_id(run.run_id)
         if now is not None and not now.is_finished:
-            instance.report_run_failed(now, f"Its task run {task_run_id} has ended; whatever ran this plan is gone.")
+            said = f"Its task run {task_run_id} has ended; whatever ran this plan is gone."
+            if task_run is not None and not task_run.is_finished:
+                said = f"Its task run {task_run_id} is gone or silent, and another run holds {period.text} now."
+            instance.report_run_failed(now, said)
             reaped.append(run.run_id)
     return tuple(reaped)

@@ -15,6 +15,21 @@ def task_run_name(task: Task) -> str:
     return f"{task.name}__task_run"
 
 
+def continue_name(task: Task) -> str:
+    """The name of the job that finishes a period which people have released."""
+    return f"{task.name}__continue"
+
+
+def finish_name(task: Task) -> str:
+    """The name of the one op of that job."""
+    return f"{task.name}__finish"
+
+
+def decide_name(task: Task) -> str:
+    """The name of the job whose form takes a signed decision."""
+    return f"{task.name}__decide"
+
+
 @dataclass(frozen=True, slots=True)
 class PlannedTask:
     """What a project lists: a task with its parts, and who writes its plans."""

@@ -11,11 +11,12 @@ from dagster_planexec.compiler.binding import work_of
 from dagster_planexec.compiler.events import NO_MORE_RUNS
 from dagster_planexec.compiler.plan_run import CODE_TAG, STATUS_TAG, TASK_TAG
 from dagster_planexec.contract.task import Task
-from dagster_planexec.definitions.launcher import DagsterLauncher, reap
+from dagster_planexec.definitions.asking import MonthAsked
+from dagster_planexec.definitions.launcher import DagsterLauncher
 from dagster_planexec.definitions.partitions import partitions_of
 from dagster_planexec.definitions.planned_task import PlannedTask
 from dagster_planexec.definitions.shown.effects import log_effects
-from dagster_planexec.definitions.shown.ending import deliverable_metadata, ending
+from dagster_planexec.definitions.shown.ending import as_told, deliverable_metadata, ending
 from dagster_planexec.definitions.shown.gates import gates_of, made_by, repeatable, words_of
 from dagster_planexec.definitions.shown.months import months_card
 from dagster_planexec.definitions.shown.plan_card import plan_card
@@ -92,8 +93,6 @@ def _settle_period(planned: PlannedTask, context: dg.AssetExecutionContext, *, r
     task = planned.binding.task
     context.instance.add_run_tags(context.run.run_id, {TASK_TAG: task.name})
     report = RunReport.blank(task, task.period(context.partition_key), task_run_id=context.run.run_id)
-    for run_id in reap(context.instance, task, report.period):
-        context.log.warning("Plan run %s was left by a task run that has ended; it is now marked as failed.", run_id)
     unforeseen: Exception | None = None
     try:
         work = work_of(planned.binding)
@@ -115,22 +114,32 @@ def _settle_period(planned: PlannedTask, context: dg.AssetExecutionContext, *, r
     failed = ending(report, tuple(made_by(report, planned.binding.registry)))
     if failed is not None:
         context.instance.add_run_tags(context.run.run_id, NO_MORE_RUNS)
-        raise failed from unforeseen
+        raise failed from as_told(unforeseen)
 
 
 def _settled(
     planned: PlannedTask, work: Work, context: dg.AssetExecutionContext, report: RunReport, *, replan: bool
 ) -> RunReport:
     """The report of the period, which the journal has too, also if there was no planner to begin with."""
+    asked = MonthAsked(context, planned.binding.task, report.period)
     try:
-        settling = _settling(planned, work, context)
+        settling = _settling(planned, work, context, asked)
     except PlanexecError as error:
         report = report.ended("error", error.code, error.message, error.hint)
         save_report(work.journal, context.run.run_id, report)
     else:
         report = settle(settling, report.period, replan=replan)
-    _log_months(context, work)
+    if report.code != "LEASE_LOST" and asked.is_hidden(work.journal):
+        _say_again(planned, context, report)
+    if report.status != "stood-back":  # it has changed nothing that would be news
+        _log_months(context, work)
     return report
+
+
+def _say_again(planned: PlannedTask, context: dg.AssetExecutionContext, report: RunReport) -> None:
+    """The results of the gates as events of their own: else the asset shows those of a run that has done nothing."""
+    for evaluation in _evaluations(planned, context, report):
+        context.instance.report_runless_asset_event(evaluation)
 
 
 def _log_months(context: dg.AssetExecutionContext, work: Work) -> None:
@@ -151,7 +160,7 @@ def _seen_before_it_runs(revision: int) -> str:
     return "The plan, before it runs" if revision <= 1 else f"Another plan, revision {revision}, before it runs"
 
 
-def _settling(planned: PlannedTask, work: Work, context: dg.AssetExecutionContext) -> Settling:
+def _settling(planned: PlannedTask, work: Work, context: dg.AssetExecutionContext, asked: MonthAsked) -> Settling:
     task = planned.binding.task
 
     def show(checked: CheckedPlan) -> None:
@@ -165,7 +174,7 @@ def _settling(planned: PlannedTask, work: Work, context: dg.AssetExecutionContex
         )
 
     launcher = DagsterLauncher(planned.binding, context.instance, task_run_id=context.run.run_id)
-    return Settling(work, planned.planner(), launcher, context.run.run_id, show)
+    return Settling(work, planned.planner(), launcher, context.run.run_id, show, asked.asking)
 
 
 def _show(planned: PlannedTask, context: dg.AssetExecutionContext, report: RunReport) -> Events:
@@ -180,16 +189,19 @@ def _show(planned: PlannedTask, context: dg.AssetExecutionContext, report: RunRe
 
 def _log_gates(context: dg.AssetExecutionContext, planned: PlannedTask, report: RunReport) -> None:
     """Fill the planned rows of a run that is being ended, which can yield nothing any more."""
+    for evaluation in _evaluations(planned, context, report):
+        context.log_event(evaluation)
+
+
+def _evaluations(
+    planned: PlannedTask, context: dg.AssetExecutionContext, report: RunReport
+) -> Iterator[dg.AssetCheckEvaluation]:
+    """Every gate as an event for the partition."""
     for made in made_by(report, planned.binding.registry):
         for gate in made.gates:
             result = gate.result(report.plan_run_id)
-            context.log_event(
-                dg.AssetCheckEvaluation(
-                    asset_key=dg.AssetKey(gate.deliverable),
-                    check_name=gate.name,
-                    passed=False,
-                    severity=dg.AssetCheckSeverity.WARN,
-                    description=result.description,
-                    partition=context.partition_key,
-                )
-            )
+            yield dg.AssetCheckEvaluation(
+                asset_key=dg.AssetKey(gate.deliverable), check_name=gate.name, passed=result.passed,
+                severity=result.severity, description=result.description, metadata=result.metadata,
+                partition=context.partition_key,
+            )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from dagster_planexec.contract.layout import live_view
@@ -13,11 +13,13 @@ from dagster_planexec.contract.tool import Admission, AdmittedObject
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.work import Work
 from dagster_planexec.journal.results import landed_for
+from dagster_planexec.world.local.regular import open_below
 from dagster_planexec.world.observation import Fact
 from dagster_planexec.world.period import Period
 from dagster_planexec.world.ports import Ports
 from dagster_planexec.world.probes.delivery.admit import admit
 from dagster_planexec.world.probes.table.evidence import FingerprintOfView
+from dagster_planexec.world.sides.sql_file import MAX_SQL_BYTES
 
 
 def admit_inputs(work: Work, period: Period) -> Admission:
@@ -106,14 +108,29 @@ def hash_sql(root: Path) -> dict[str, str]:
         raise PlanexecError(
             "BAD_CONTRACT", f"the SQL root {root.name!r} is not a folder", hint="check the project's roots"
         )
-    return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in _sql_files(root).items()}
+    return {name: hashlib.sha256(raw).hexdigest() for name, raw in _sql_files(root)}
 
 
 def read_sql(root: Path) -> dict[str, str]:
     """The text of every SQL file under the root, by relative name."""
-    return {name: path.read_text(encoding="utf-8", errors="replace") for name, path in _sql_files(root).items()}
+    return {name: raw.decode("utf-8", errors="replace") for name, raw in _sql_files(root)}
 
 
-def _sql_files(root: Path) -> Mapping[str, Path]:
-    files = (path for path in sorted(root.rglob("*.sql")) if path.is_file() and not path.is_symlink())
-    return {path.relative_to(root).as_posix(): path for path in files if re.fullmatch(r"[\w./-]+", path.name)}
+def _sql_files(root: Path) -> Iterator[tuple[str, bytes]]:
+    """Relative name and bytes of every SQL file; of one that is too long to be run, as much as shows that it is.
+
+    Raises:
+        PlanexecError: BAD_CONTRACT for one that cannot be read: what it is decides what a plan may name.
+    """
+    for path in sorted(root.rglob("*.sql")):
+        name = path.relative_to(root)
+        if path.is_symlink() or not path.is_file() or not re.fullmatch(r"[\w./-]+", path.name):
+            continue
+        try:
+            with open_below(root, name.parts) as file:
+                yield name.as_posix(), file.read(MAX_SQL_BYTES + 1)
+        except OSError as error:
+            raise PlanexecError(
+                "BAD_CONTRACT", f"SQL file {name.as_posix()[:80]!r} cannot be read: {error.strerror}",
+                hint="let the worker read every file under the task's SQL folder, or take it away",
+            ) from error  # fmt: skip

@@ -72,7 +72,7 @@ def judge(run: Run, checks: Sequence[BoundCheck], *, seen: Mapping[Probe, Observ
 def look_at_inputs(run: Run, resolved: Resolved) -> dict[str, Observation]:
     """What the seal of every input shows now, by step."""
     return {
-        name: look(_seal_probe(run, scope_again(run, done)), run.work.ports) for name, done in resolved.inputs.items()
+        name: look(seal_probe(run, scope_again(run, done)), run.work.ports) for name, done in resolved.inputs.items()
     }
 
 
@@ -90,7 +90,7 @@ def changed_inputs(
     """
     verdicts = []
     for name, done in resolved.inputs.items():
-        probe = _seal_probe(run, scope_again(run, done))
+        probe = seal_probe(run, scope_again(run, done))
         check = input_still_holds(probe, before[name], shown=plain(before[name].facts))
         verdicts.append(replace(check.verdict({probe: after[name]}), phase="post"))
     return [verdict for verdict in verdicts if not verdict.opens]
@@ -100,7 +100,7 @@ def _judge_input(run: Run, done: DoneStep, now: Observation) -> Verdict:
     """Whether a done step's result is still what was judged; if it changed, its postconditions are judged again."""
     tool = run.work.tools[done.tool]
     scope = scope_again(run, done)
-    probe = _seal_probe(run, scope)
+    probe = seal_probe(run, scope)
     verdict = input_still_holds(probe, done.seal, shown=plain(done.seal.facts)).verdict({probe: now})
     if verdict.status != "failed" or verdict.observed.value == "absent":
         return verdict
@@ -110,10 +110,11 @@ def _judge_input(run: Run, done: DoneStep, now: Observation) -> Verdict:
 
 def still_sealed(run: Run, done: DoneStep) -> Verdict:
     """Whether a done step's result is unchanged, without judging it again."""
-    check = input_still_holds(_seal_probe(run, scope_again(run, done)), done.seal, shown=plain(done.seal.facts))
+    check = input_still_holds(seal_probe(run, scope_again(run, done)), done.seal, shown=plain(done.seal.facts))
     return judge(run, [check])[0]
 
 
-def _seal_probe(run: Run, scope: StepScope) -> Probe:
+def seal_probe(run: Run, scope: StepScope) -> Probe:
+    """The probe of what a done step has left."""
     tool = run.work.tools[scope.contract.name]
     return tool.seal(scope.args, scope.result, call_of(run, scope.step, tool.contract))

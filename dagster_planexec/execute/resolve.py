@@ -11,7 +11,8 @@ from pydantic import BaseModel, ValidationError
 from dagster_planexec.checks.scope import FILES, Produced, StepScope
 from dagster_planexec.contract.outcome import Failed
 from dagster_planexec.contract.tool import Model
-from dagster_planexec.execute.work import Run
+from dagster_planexec.execute.work import Run, call_of
+from dagster_planexec.journal.door.redact import TAKEN_OUT
 from dagster_planexec.journal.encoding import encode
 from dagster_planexec.journal.results import DoneStep, done_in_run, identity_of
 from dagster_planexec.plan.digest import digest_of
@@ -41,6 +42,10 @@ class Unfit:
     """None if they could not even be put together."""
 
 
+class _SecretError(Exception):
+    """What is referred to was not kept."""
+
+
 def resolve_step(
     run: Run, step: Step, inputs: Mapping[str, DoneStep], *, respell: Respelling | None = None
 ) -> Resolved | Unfit:
@@ -54,12 +59,21 @@ def resolve_step(
     """
 
     def look_up(reference: Reference) -> Any:  # noqa: ANN401 - a result field is any JSON
-        return inputs[reference.step].result[reference.field]
+        done = inputs[reference.step]
+        if "result" in done.taken_out and TAKEN_OUT in str(done.result[reference.field]):
+            raise _SecretError(reference)
+        return done.result[reference.field]
 
     try:
         raw = resolve(step.args, look_up)
     except KeyError as error:
         text = f"step {step.id!r} refers to a result that is not there: {error}"
+        return Unfit(Failed("VALIDATION_ERROR", text), None)
+    except _SecretError as error:
+        text = (
+            f"step {step.id!r} refers to {error.args[0]}, which held a secret of the worker's environment: "
+            "it was shown to nobody, kept nowhere, and cannot be used"
+        )
         return Unfit(Failed("VALIDATION_ERROR", text), None)
     if respell is not None:
         raw = dict(respell(raw) or raw)
@@ -92,7 +106,8 @@ def scope_of(run: Run, step: Step, resolved: Resolved, result: BaseModel | None 
         task=run.work.task, period=run.period, step=step.id, contract=tool.contract, args=resolved.args, result=result,
         admission=run.admission, roots=run.work.ports.roots, consumed=consumed_by(run.plan),
         inputs={name: Produced(scope_again(run, done), done.seal) for name, done in resolved.inputs.items()},
-        backfill=run.backfill, claim_args=claim_args_of(step), **more,
+        backfill=run.backfill, claim_args=claim_args_of(step),
+        elsewhere=call_of(run, step.id, tool.contract).elsewhere, **more,
     )  # fmt: skip
 
 

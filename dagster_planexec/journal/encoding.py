@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
 from dagster_planexec.contract.verdict import Side, Verdict
+from dagster_planexec.journal.door import payload
+from dagster_planexec.journal.door.redact import said
 from dagster_planexec.plan.digest import digest_of
 from dagster_planexec.world.observation import Fact, Observation, Source
 from dagster_planexec.world.subject import Subject
 
+_LONGEST_SECRET = 4_096
 LONGEST_TEXT = 2_000
 """Characters kept of any one string; the rest is cut and its length said."""
 
 
 def bounded(text: str, limit: int = LONGEST_TEXT) -> str:
     """The text, cut at `limit` characters with its full length named."""
-    return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"
+    if len(text) <= limit:
+        return text
+    # What is cut through the middle of a secret is not recognised as one any more, so secrets go first.
+    return f"{said(text[: limit + _LONGEST_SECRET])[:limit]}… ({len(text)} characters)"
 
 
 def encode(fact: Fact) -> Any:  # noqa: ANN401 - JSON
@@ -134,6 +139,5 @@ def decode_verdict(value: Mapping[str, Any]) -> Verdict:
     )
 
 
-def dumps(value: Any) -> str:  # noqa: ANN401 - JSON
-    """JSON text for a payload column."""
-    return json.dumps(value, sort_keys=True, allow_nan=False)
+dumps = payload.dumps
+"""JSON text for a payload column, as the door writes it."""

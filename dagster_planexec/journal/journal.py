@@ -24,6 +24,9 @@ from dagster_planexec.plan.model import Plan, as_json, parse_plan
 
 __all__ = ["Attempt", "Event", "Journal", "Listener", "NewEvent"]
 
+FIRST_WITH_EFFECTS = 5
+"""The version of a journal from which on it has a ledger of effects."""
+
 Fence = Callable[[sa.Connection], None]
 """Asked inside a writer's transaction; raises LEASE_LOST if whoever writes no longer holds the month."""
 
@@ -66,6 +69,20 @@ class Journal:
         return f"Journal({self.name!r})"
 
     @property
+    def lasts(self) -> bool:
+        """Whether it outlives this process at all: a database in memory does not."""
+        return self._engine.url.get_backend_name() != "sqlite" or self._engine.url.database not in {
+            None,
+            "",
+            ":memory:",
+        }
+
+    @property
+    def has_effects(self) -> bool:
+        """Whether it has a ledger: an older one that is only looked at has none."""
+        return self.version >= FIRST_WITH_EFFECTS
+
+    @property
     def engine(self) -> sa.Engine:
         """For the sibling modules, to write their own tables: every transaction on it is a writer's."""
         return self._engine
@@ -93,6 +110,16 @@ class Journal:
             if self.fence is not None:
                 self.fence(db)  # one writer at a time: what is asked here is true until the transaction ends
             yield db
+
+    def require_held(self) -> None:
+        """Ask the fence and write nothing: for whoever is about to do what cannot be undone.
+
+        Raises:
+            PlanexecError: LEASE_LOST if another run holds the month by now.
+        """
+        if self.fence is not None:
+            with self._reader.connect() as db:
+                self.fence(db)
 
     def close(self) -> None:
         """Let go of the database."""
@@ -206,8 +233,9 @@ class Journal:
                     )
                 )
                 if newest is not None:
-                    waits = (t.holds.c.task == task, t.holds.c.period == period, t.holds.c.state == "open")
-                    db.execute(sa.update(t.holds).where(*waits).values(state="superseded"))
+                    waits = (t.holds.c.task == task, t.holds.c.period == period, t.holds.c.state.in_(_WAITING))
+                    said = f"attempt {attempt_id} opened the month anew"
+                    db.execute(sa.update(t.holds).where(*waits).values(**_superseded(said)))
                     db.execute(sa.update(t.attempts).where(t.attempts.c.id == newest.id).values(status="superseded"))
                 _insert(db, attempt_id, None, [opening])
         except sa.exc.IntegrityError:
@@ -259,8 +287,8 @@ class Journal:
         said = redacted(provenance)
         adopted = NewEvent("plan-adopted", None, {"digest": digest, **said})
         with self.writing() as db:
-            waits = (t.holds.c.attempt == attempt_id, t.holds.c.state == "open", t.holds.c.plan_digest != digest)
-            db.execute(sa.update(t.holds).where(*waits).values(state="superseded"))
+            waits = (t.holds.c.attempt == attempt_id, t.holds.c.state.in_(_WAITING), t.holds.c.plan_digest != digest)
+            db.execute(sa.update(t.holds).where(*waits).values(**_superseded(f"plan {digest} took its plan's place")))
             db.execute(
                 sa.update(t.attempts)
                 .where(t.attempts.c.id == attempt_id)
@@ -277,8 +305,9 @@ class Journal:
             own = (t.attempts.c.id == attempt_id, t.attempts.c.status != "superseded")
             db.execute(sa.update(t.attempts).where(*own).values(status=status, code=code))
             if status == "settled":
-                waits = (t.holds.c.attempt == attempt_id, t.holds.c.state == "open")
-                db.execute(sa.update(t.holds).where(*waits).values(state="settled"))
+                waits = (t.holds.c.attempt == attempt_id, t.holds.c.state.in_(_WAITING))
+                said = {"state": "settled", "closed_at": _now(), "closed_because": "the month settled without it"}
+                db.execute(sa.update(t.holds).where(*waits).values(**said))
             _insert(db, attempt_id, run_id, [ended])
         self._tell([ended])
 
@@ -317,6 +346,14 @@ class Journal:
     def _rows(self, query: sa.Select[Any]) -> Sequence[sa.RowMapping]:
         with self._reader.connect() as db:
             return db.execute(query).mappings().all()
+
+
+_WAITING = ("open", "approved")
+"""The states of a hold that is not closed."""
+
+
+def _superseded(because: str) -> dict[str, str]:
+    return {"state": "superseded", "closed_at": _now(), "closed_because": because}
 
 
 def _insert(db: sa.Connection, attempt_id: str, run_id: str | None, events: Sequence[NewEvent]) -> None:

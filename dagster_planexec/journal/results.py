@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from dagster_planexec.contract.tool import AdmittedObject
 from dagster_planexec.contract.verdict import Verdict
+from dagster_planexec.journal.door.redact import redacted, without_own_secrets
 from dagster_planexec.journal.encoding import (
     decode_observation,
     decode_verdict,
@@ -42,6 +43,8 @@ class DoneStep:
     verdicts: tuple[Verdict, ...]
     tries: int
     duration_s: float
+    taken_out: tuple[str, ...] = ()
+    """Parts that are not stored as they were, because a secret of the environment stood in them."""
 
 
 def identity_of(
@@ -55,16 +58,28 @@ def identity_of(
 
 
 def save_done(journal: Journal, attempt_id: str, done: DoneStep) -> None:
-    """Remember a done step."""
-    body = {
+    """Remember a done step, without secrets.
+
+    What is built upon (arguments, result, seal, what was witnessed) is kept to the letter but for secrets of the
+    environment; a part that held one is named, so that nobody takes what is left of it for what was seen: `find_done`
+    does not offer the step for reuse, and no later step can refer to it. Verdicts are only shown.
+    """
+    parts = {
         "args": done.args,
         "result": done.result,
         "seal": encode_observation(done.seal),
         "witnessed": [encode_observation(seen) for seen in done.witnessed],
-        "verdicts": [encode_verdict(verdict) for verdict in done.verdicts],
+    }
+    kept = {name: without_own_secrets(value) for name, value in parts.items()}
+    body: dict[str, Any] = {
+        **kept,
+        "verdicts": redacted([encode_verdict(verdict) for verdict in done.verdicts]),
         "tries": done.tries,
         "duration_ms": int(done.duration_s * 1000),
     }
+    taken_out = [name for name, value in parts.items() if dumps(value) != dumps(kept[name])]
+    if taken_out:
+        body["taken_out"] = taken_out
     body["digest"] = digest_of(body)
     with journal.writing() as db:
         db.execute(
@@ -95,6 +110,7 @@ def _done(row: Mapping[str, Any]) -> DoneStep:
         tuple(decode_verdict(verdict) for verdict in body["verdicts"]),
         body["tries"],
         body["duration_ms"] / 1000,
+        tuple(body.get("taken_out", ())),
     )
 
 
@@ -107,8 +123,9 @@ def _readable(row: Mapping[str, Any]) -> DoneStep | None:
 
 
 def find_done(journal: Journal, attempt_id: str, identity: str) -> DoneStep | None:
-    """The newest done step of that identity in an attempt."""
-    return _newest(journal, t.results.c.attempt == attempt_id, t.results.c.identity == identity)
+    """The newest done step of that identity in an attempt; None too if what it left may not be compared."""
+    found = _newest(journal, t.results.c.attempt == attempt_id, t.results.c.identity == identity)
+    return found if found is None or not found.taken_out else None
 
 
 def done_in_run(journal: Journal, attempt_id: str, run_id: str, step: str) -> DoneStep | None:

@@ -23,13 +23,15 @@ from dagster_planexec.plan.model import Plan, Step
 from dagster_planexec.world.observation import Fact
 from dagster_planexec.world.period import Period
 
-RunStatus = Literal["succeeded", "held", "waiting", "stopped", "rejected", "error"]
+RunStatus = Literal["succeeded", "held", "waiting", "stood-back", "stopped", "rejected", "error"]
 
 _FORMATS = {"md": "md_file", "html": "html_file", "json": "json_file"}
 """Report format to the field of a result that names its file."""
 _MADE = frozenset({"done", "reused"})
 
-EXIT_CODES: dict[RunStatus, int] = {"succeeded": 0, "held": 3, "waiting": 6, "stopped": 4, "rejected": 5, "error": 1}
+EXIT_CODES: dict[RunStatus, int] = {
+    "succeeded": 0, "held": 3, "waiting": 6, "stood-back": 7, "stopped": 4, "rejected": 5, "error": 1,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,12 +287,16 @@ def read_steps(journal: Journal, attempt: str, run_id: str, plan: Plan) -> tuple
 
 
 def save_report(journal: Journal, task_run_id: str, report: RunReport) -> None:
-    """Keep the document of a task run; running it again under the same id replaces it."""
+    """Keep the document of a task run; running it again under the same id replaces it.
+
+    Raises:
+        PlanexecError: LEASE_LOST if it is of a run that holds no month any more: what it found is no news then.
+    """
     row = {
         "task": report.task.name, "period": report.period.text, "attempt": report.attempt,
         "body": dumps(redacted(report.as_json()) | {"ended_at": datetime.now(UTC).isoformat()}),
     }  # fmt: skip
-    with journal.engine.begin() as db:
+    with journal.writing() as db:
         db.execute(sa.delete(t.reports).where(t.reports.c.task_run_id == task_run_id))
         db.execute(sa.insert(t.reports).values(task_run_id=task_run_id, **row))
 
@@ -302,9 +308,19 @@ def load_report(journal: Journal, task_run_id: str) -> dict[str, Any] | None:
     return json.loads(body) if body is not None else None
 
 
+# Only a key of a document reads so: inside a text each of its quotes has a backslash before it.
+_STOOD_BACK, _LOST = '"status": "stood-back"', '"code": "LEASE_LOST"'
+
+
+def _of_the_month() -> tuple[sa.ColumnElement[bool], ...]:
+    """Not what is told by a run that did not hold the month, or lost it: how that ended is no news of the month."""
+    return tuple(~t.reports.c.body.contains(words, autoescape=True) for words in (_STOOD_BACK, _LOST))
+
+
 def newest_report(journal: Journal, task: str, period: str | None) -> dict[str, Any] | None:
-    """The document of the last task run, of one period or of any."""
-    query = sa.select(t.reports.c.body).where(t.reports.c.task == task).order_by(t.reports.c.seq.desc()).limit(1)
+    """The document of the last task run that held its month to the end, of one period or of any."""
+    of_task = (t.reports.c.task == task, *_of_the_month())
+    query = sa.select(t.reports.c.body).where(*of_task).order_by(t.reports.c.seq.desc()).limit(1)
     if period is not None:
         query = query.where(t.reports.c.period == period)
     with journal.reader.connect() as db:
@@ -313,8 +329,9 @@ def newest_report(journal: Journal, task: str, period: str | None) -> dict[str, 
 
 
 def newest_ends(journal: Journal, task: str) -> dict[str, tuple[str, str | None]]:
-    """How the last task run of every period ended: period to status and code."""
-    last = sa.select(sa.func.max(t.reports.c.seq)).where(t.reports.c.task == task).group_by(t.reports.c.period)
+    """How the last task run that held its period to the end has ended: period to status and code."""
+    of_task = (t.reports.c.task == task, *_of_the_month())
+    last = sa.select(sa.func.max(t.reports.c.seq)).where(*of_task).group_by(t.reports.c.period)
     query = sa.select(t.reports.c.period, t.reports.c.body).where(t.reports.c.seq.in_(last))
     with journal.reader.connect() as db:
         found = {row.period: json.loads(row.body) for row in db.execute(query)}

@@ -1,25 +1,27 @@
-"""A credit system in a table: each (scope, period, line key) at most once, kept so by the table's own constraint."""
+"""A credit system in a table: each (scope, period, line key, ordinal) at most once, by the table's own constraint."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC
 from decimal import Decimal
 
-from dagster_planexec.errors import PortError
-from dagster_planexec.world.ports import Clock, CreditApi, CreditLine, IssueReport, Session, SqlValue, Warehouse
+from dagster_planexec.errors import PortError, RefusedError
+from dagster_planexec.world.ports import Clock, Credit, CreditApi, Session, Warehouse
 
 TABLE = "credits.issued"
+_OLD = "credits.issued_without_ordinal"
 _SCALE = 2
-_ROWS_PER_STATEMENT = 500
+_COLUMNS = "effect_scope, period, line_key, ordinal, amount, currency, issued_at"
 _DDL = f"""create table if not exists {TABLE} (
     effect_scope varchar not null,
     period varchar not null,
     line_key varchar not null,
+    ordinal integer not null check (ordinal > 0),
     amount decimal(18, {_SCALE}) not null check (amount > 0),
     currency varchar not null,
     issued_at timestamp not null, -- UTC
-    primary key (effect_scope, period, line_key)
+    primary key (effect_scope, period, line_key, ordinal)
 )"""
 
 
@@ -27,7 +29,7 @@ class DuckDbCredits(CreditApi):
     """Credits as rows of the warehouse: what the example issues into instead of a vendor's API.
 
     Args:
-        warehouse: Where the table is; it is made with the first credit.
+        warehouse: Where the table is; it is made with the first credit, and given ordinals if it has none.
         clock: Stamps the rows.
         deadline_s: For each call, the wait for a locked file included.
     """
@@ -37,81 +39,111 @@ class DuckDbCredits(CreditApi):
         self._clock = clock
         self._deadline_s = deadline_s
 
+    @property
+    def target(self) -> str:
+        """The table and the name of the file it is in."""
+        return f"table {TABLE} of warehouse {self._warehouse.name}"
+
     def looking(self) -> DuckDbCredits:
         """The same table, through the warehouse's own mode for reading only."""
         return DuckDbCredits(self._warehouse.looking(), self._clock, deadline_s=self._deadline_s)
 
-    def issued(self, scope: str, period: str) -> Mapping[str, Decimal]:
-        """Line key to amount; nothing while the table is not there."""
+    def listed(self, scope: str, period: str) -> Sequence[Credit]:
+        """Every row of the scope and period; nothing while the table is not there."""
         with self._warehouse.session(deadline_s=self._deadline_s) as session:
-            return {key: amount for key, (amount, _) in _known(session, scope, period).items()}
+            return _read(session, scope, period)
 
-    def issue(self, scope: str, period: str, lines: Sequence[CreditLine], currency: str) -> IssueReport:
-        """Insert the lines that are not there yet in one transaction.
+    def find(self, credit: Credit) -> Credit | None:
+        """The row of that key."""
+        with self._warehouse.session(deadline_s=self._deadline_s) as session:
+            return _held(session, credit)
+
+    def issue(self, credit: Credit) -> None:
+        """Insert the row, in a transaction of its own.
 
         Raises:
-            PortError: EFFECT_DIFFERS if a known key holds another amount or currency, DUPLICATE_KEY if a key comes
-                twice, SCALE_OVERFLOW or BAD_AMOUNT for an amount that is no positive sum of cents: nothing is issued.
+            RefusedError: EFFECT_DIFFERS if the key holds another amount or currency, SCALE_OVERFLOW or BAD_AMOUNT for
+                an amount that is no positive sum of cents; what the warehouse says before anything is committed.
+            PortError: The commit itself broke off.
         """
-        _refuse_unsound(lines)
-        if not lines:
-            return IssueReport(0, 0, Decimal(0))
+        _refuse_unsound(credit)
         now = self._clock.now().astimezone(UTC).replace(tzinfo=None)
-        with self._warehouse.session(deadline_s=self._deadline_s) as session, session.transaction():
-            session.execute("create schema if not exists credits")
-            session.execute(_DDL)
-            known = _known(session, scope, period)
-            fresh = [line for line in lines if line.key not in known]
-            _refuse_other_amounts(known, lines, currency)
-            for chunk in _chunks(fresh):
-                marks = ", ".join(["(?, ?, ?, ?, ?, ?)"] * len(chunk))
-                values: list[SqlValue] = []
-                for line in chunk:
-                    values += (scope, period, line.key, line.amount, currency, now)
-                session.execute(f"insert into {TABLE} values {marks}", values)
-        amount = sum((line.amount for line in fresh), Decimal(0))
-        return IssueReport(len(fresh), len(lines) - len(fresh), amount)
+        commits = False
+        try:
+            with self._warehouse.session(deadline_s=self._deadline_s) as session, session.transaction():
+                _make_table(session)
+                held = _held(session, credit)
+                if held is None:
+                    row = (credit.scope, credit.period, credit.key, credit.ordinal, credit.amount, credit.currency, now)
+                    session.execute(f"insert into {TABLE} ({_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?)", row)
+                else:
+                    _refuse_another(held, credit)
+                commits = True
+        except PortError as error:
+            if commits or isinstance(error, RefusedError):
+                raise
+            raise RefusedError(error.code, error.message, hint=error.hint) from error
 
 
-_Known = dict[str, tuple[Decimal, str]]
-
-
-def _known(session: Session, scope: str, period: str) -> _Known:
-    if session.describe(TABLE) is None:
-        return {}
+def _read(session: Session, scope: str, period: str) -> list[Credit]:
+    columns = session.describe(TABLE)
+    if columns is None:
+        return []
+    ordinal = "ordinal" if any(column.name == "ordinal" for column in columns) else "1"
     rows = session.rows(
-        f"select line_key, amount, currency from {TABLE} where effect_scope = ? and period = ?", (scope, period)
+        f"""select line_key, {ordinal}, amount, currency from {TABLE} where effect_scope = ? and period = ?
+        order by all""",
+        (scope, period),
     )
-    return {str(key): (Decimal(str(amount)), str(currency)) for key, amount, currency in rows}
+    return [Credit(scope, period, str(k), int(str(n)), Decimal(str(a)), str(c)) for k, n, a, c in rows]
 
 
-def _refuse_unsound(lines: Sequence[CreditLine]) -> None:
-    seen: set[str] = set()
-    for line in lines:
-        if line.key in seen:
-            raise PortError("DUPLICATE_KEY", f"line key {line.key[:80]!r} comes twice in one call; nothing was issued")
-        if line.amount <= 0:
-            raise PortError("BAD_AMOUNT", f"line {line.key[:80]!r} credits {line.amount}; nothing was issued")
-        if line.amount != round(line.amount, _SCALE):
-            raise PortError("SCALE_OVERFLOW", f"line {line.key[:80]!r} credits {line.amount}; nothing was issued")
-        seen.add(line.key)
+def _held(session: Session, credit: Credit) -> Credit | None:
+    columns = session.describe(TABLE)
+    if columns is None:
+        return None
+    ordinal = "ordinal" if any(column.name == "ordinal" for column in columns) else "1"
+    rows = session.rows(
+        f"""select amount, currency from {TABLE}
+        where effect_scope = ? and period = ? and line_key = ? and {ordinal} = ?""",
+        (credit.scope, credit.period, credit.key, credit.ordinal),
+    )
+    if not rows:
+        return None
+    amount, currency = rows[0]
+    return Credit(credit.scope, credit.period, credit.key, credit.ordinal, Decimal(str(amount)), str(currency))
 
 
-def _refuse_other_amounts(known: _Known, lines: Sequence[CreditLine], currency: str) -> None:
-    other = [line for line in lines if known.get(line.key, (line.amount, currency)) != (line.amount, currency)]
-    if not other:
+def _make_table(session: Session) -> None:
+    columns = session.describe(TABLE)
+    if columns is not None and any(column.name == "ordinal" for column in columns):
         return
-    first = other[0]
-    amount, held = known[first.key]
-    delta = sum((line.amount - known[line.key][0] for line in other), Decimal(0))
-    raise PortError(
+    session.execute("create schema if not exists credits")
+    if columns is not None:  # from before a line could be issued in parts; a constraint cannot be changed in place
+        session.execute(f"alter table {TABLE} rename to {_OLD.partition('.')[2]}")
+    session.execute(_DDL)
+    if columns is not None:
+        session.execute(
+            f"""insert into {TABLE} ({_COLUMNS})
+            select effect_scope, period, line_key, 1, amount, currency, issued_at from {_OLD}"""
+        )
+        session.execute(f"drop table {_OLD}")
+
+
+def _refuse_unsound(credit: Credit) -> None:
+    said = f"line {credit.key[:80]!r} credits {credit.amount}; nothing was issued"
+    if credit.amount <= 0:
+        raise RefusedError("BAD_AMOUNT", said)
+    if credit.amount != round(credit.amount, _SCALE):
+        raise RefusedError("SCALE_OVERFLOW", said)
+
+
+def _refuse_another(held: Credit, credit: Credit) -> None:
+    if (held.amount, held.currency) == (credit.amount, credit.currency):
+        return
+    raise RefusedError(
         "EFFECT_DIFFERS",
-        f"{len(other)} line keys were credited before with another amount, {delta} more is asked for in all; first"
-        f" {first.key[:80]!r}: issued {amount} {held}, now {first.amount} {currency}; nothing was issued",
-        hint="settle the difference by hand",
+        f"line {credit.key[:80]!r} was credited before: {held.amount} {held.currency}, now {credit.amount}"
+        f" {credit.currency}; nothing was issued",
+        hint="run the month again: it asks a person, with the difference",
     )
-
-
-def _chunks(lines: Sequence[CreditLine]) -> Iterator[Sequence[CreditLine]]:
-    for start in range(0, len(lines), _ROWS_PER_STATEMENT):
-        yield lines[start : start + _ROWS_PER_STATEMENT]

@@ -17,7 +17,14 @@ if TYPE_CHECKING:
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}\Z")
 _GONE = re.compile(r"Catalog Error: (Table|View|Schema) with name .{1,200}? does not exist", re.DOTALL)
-_NO_SPACE = ("no space left", "disk full", "max_temp_directory_size", "not enough disk space")
+_NO_SPACE = (
+    "no space left",
+    "disk full",
+    "disk quota exceeded",
+    "file too large",  # a limit on the size of files
+    "max_temp_directory_size",
+    "not enough disk space",
+)
 _REPEAT_S = 0.05
 
 
@@ -119,11 +126,13 @@ class DuckDbSession(Session):
     def rows(self, sql: str, parameters: Sequence[SqlValue] = ()) -> list[tuple[SqlValue, ...]]:
         """Run one statement and fetch its rows."""
         with self._guarded():
+            self._refuse_several(sql)
             return self._connection.execute(sql, list(parameters)).fetchall()
 
     def execute(self, sql: str, parameters: Sequence[SqlValue] = ()) -> None:
         """Run one statement for its effect."""
         with self._guarded():
+            self._refuse_several(sql)
             self._connection.execute(sql, list(parameters))
 
     @contextmanager
@@ -167,6 +176,17 @@ class DuckDbSession(Session):
     def quote(self, name: str) -> str:
         """The identifier, checked and quoted."""
         return quoted(name)
+
+    def _refuse_several(self, sql: str) -> None:
+        """One statement is asked for. How many there are, DuckDB's own parser says: it is what would run them.
+
+        Whoever judged the text did so with another parser, and the two need not agree on where a statement ends.
+        """
+        if ";" in sql and len(self._connection.extract_statements(sql)) > 1:
+            raise PortError(
+                "VALIDATION_ERROR", f"warehouse {self._file}: more than one statement; nothing of it was run",
+                hint="correct the SQL that is named",
+            )  # fmt: skip
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:

@@ -16,6 +16,7 @@ from dagster_planexec.contract.codes import CODES
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.observer import DeadlinePassedError, within
 from dagster_planexec.journal.attempts.budget import left, spent
+from dagster_planexec.journal.door.redact import own_secret_in
 from dagster_planexec.journal.encoding import bounded
 from dagster_planexec.journal.journal import Attempt, NewEvent
 from dagster_planexec.journal.told.line import one_line
@@ -100,7 +101,9 @@ def _usable(answer: Proposal, asked: Usage | None) -> Proposal:
     if answer.plan is None:
         return replace(kept, code="PLAN_REJECTED", message=kept.message or "the planner returned neither plan nor code")
     try:
-        return replace(kept, plan=_read(answer.plan))
+        plan = _read(answer.plan)
+        _refuse_secrets(plan)
+        return replace(kept, plan=plan)
     except PlanexecError as error:
         return replace(kept, code="PLAN_REJECTED", message=error.message, hint=error.hint)
 
@@ -118,6 +121,23 @@ def _read(plan: object) -> Plan:
     except Exception as error:  # a plan that was put together without being validated
         raise PlanexecError("PLAN_REJECTED", f"not a plan: it cannot be written: {type(error).__name__}") from error
     return parse_plan(text)
+
+
+def _refuse_secrets(plan: Plan) -> None:
+    """A plan is stored, shown and sent to the next planner as it is, so nothing secret may stand in it.
+
+    Raises:
+        PlanexecError: PLAN_REJECTED; the plan is stored nowhere.
+    """
+    variable = own_secret_in(canonical_bytes(as_json(plan)).decode())
+    if variable is None:
+        return
+    parts = {f"step {one_line(step.id, 80)!r}": step.model_dump_json() for step in plan.steps}
+    where = next((name for name, text in parts.items() if own_secret_in(text) is not None), "its words")
+    raise PlanexecError(
+        "PLAN_REJECTED", f"the plan holds the value of {variable[:80]}, a secret of the worker's environment ({where})",
+        hint="nothing of it was stored; a tool reads its secrets from the environment itself",
+    )  # fmt: skip
 
 
 def _name(value: object) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 from dagster_planexec.checks.static.static_check import static_check
 from dagster_planexec.contract.codes import meaning
 from dagster_planexec.contract.verdict import first_shut
-from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.admit import read_sql
+from dagster_planexec.execute.effect.review import compare
 from dagster_planexec.execute.live_check import live_check
 from dagster_planexec.execute.work import Run, Work
 from dagster_planexec.journal.admission import decode_admission
@@ -18,9 +18,9 @@ from dagster_planexec.journal.encoding import encode_verdict
 from dagster_planexec.journal.journal import Attempt, NewEvent
 from dagster_planexec.journal.told.line import one_line, shown_side
 from dagster_planexec.journal.told.sentence import sentence_of, sentence_of_plan
-from dagster_planexec.plan.diff import Edit, diff
+from dagster_planexec.plan.diff import diff
 from dagster_planexec.plan.digest import full_digest
-from dagster_planexec.plan.model import Plan, parse_plan
+from dagster_planexec.plan.model import Plan
 from dagster_planexec.settling.parts import CheckedPlan
 from dagster_planexec.world.period import Period
 
@@ -53,31 +53,10 @@ def check_plan(
     if any(f.code == _TOO_LARGE for f in errors):  # nor does a plan of thousands of steps: it is refused as it is
         refused = frozenset(step.id for step in plan.steps)
     live = live_check(run, leave_out=refused).verdicts
-    edits, compared_with = _compared(work, plan, period)
+    before = compare(work.journal, work.task, plan, period)
+    edits, compared_with = (before.edits, before.period) if before is not None else (None, None)
     revises = diff(earlier[-1], plan) if earlier else None
     return CheckedPlan(plan, full_digest(plan), attempt, findings, live, edits, compared_with, revises)
-
-
-def _compared(work: Work, plan: Plan, period: Period) -> tuple[tuple[Edit, ...] | None, str | None]:
-    earlier = [
-        a for a in work.journal.newest_attempts(work.task.name)
-        if a.status == "settled" and a.plan_digest and a.period < period.text
-    ]  # fmt: skip
-    if not earlier:
-        return None, None
-    last = earlier[-1]
-    assert last.plan_digest is not None  # noqa: S101 - filtered above
-    try:
-        before = work.journal.load_plan(last.plan_digest)
-        return diff(_as_of(before, work.task.period(last.period), period), plan), last.period
-    except PlanexecError:
-        return None, None  # an altered old plan is refused where it would run; here there is nothing to compare with
-
-
-def _as_of(plan: Plan, then: Period, now: Period) -> Plan:
-    """An earlier period's plan with this period's texts: that the month moved on is no difference."""
-    text = plan.model_dump_json().replace(then.text, now.text).replace(then.compact, now.compact)
-    return parse_plan(text)
 
 
 def all_findings(checked: CheckedPlan) -> list[dict[str, Any]]:

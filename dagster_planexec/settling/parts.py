@@ -11,6 +11,7 @@ from dagster_planexec.checks.static.static_check import is_rejected
 from dagster_planexec.contract.verdict import Verdict
 from dagster_planexec.execute.work import Work
 from dagster_planexec.journal.journal import Attempt
+from dagster_planexec.journal.money.leases import HasEnded, Lease, nobody_knows
 from dagster_planexec.journal.run_report import RunReport
 from dagster_planexec.plan.diff import Edit
 from dagster_planexec.plan.model import Plan
@@ -52,12 +53,34 @@ class Launcher(ABC):
     """Runs an admitted plan and comes back when the run has ended."""
 
     @abstractmethod
-    def launch(self, *, attempt: Attempt, plan_digest: str, period: Period) -> str:
+    def launch(self, *, attempt: Attempt, plan_digest: str, period: Period, lease_token: int) -> str:
         """The id of the run. How it ended is in the journal.
+
+        Args:
+            attempt: Whose plan.
+            plan_digest: The plan.
+            period: The month or quarter.
+            lease_token: Under which the month is held: whatever runs a step, in whatever process, writes under it.
 
         Raises:
             PlanexecError: The run could not be started.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How a run asks for its month."""
+
+    started_by: str = "a person"
+    """In words."""
+    run_key: str | None = None
+    """Under which a sensor or schedule asked for the run."""
+    has_ended: HasEnded = nobody_knows
+    """Whether the run of another holder is known to have ended."""
+    on_taken: Callable[[Lease], None] = field(default=lambda _: None)
+    """Told when the month is held, before anything else: to clear away what an earlier holder left."""
+    lasts_s: int | None = None
+    """Seconds that the lease lasts without a beat; None: longer than the longest deadline of a tool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +93,7 @@ class Settling:
     task_run_id: str | None = None
     on_checked: Callable[[CheckedPlan], None] = field(default=lambda _: None)
     """Told before a plan's run starts, whether it may run or not: once per revision."""
+    asking: Asking = field(default_factory=Asking)
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,12 +53,6 @@ def wanted_in(work: Work, attempt: Attempt, run_id: str) -> Wanted | None:
     return Wanted(run_id, stops[0].step or "", trigger, code, str(said["reason"]))
 
 
-def taken_over(work: Work, attempt: Attempt) -> bool:
-    """Whether a later attempt has superseded this one: then the month is that one's to settle."""
-    newest = work.journal.newest_attempt(attempt.task, attempt.period)
-    return newest is not None and newest.id != attempt.id
-
-
 def why_not(work: Work, attempt: Attempt, wanted: Wanted) -> tuple[str, str] | None:
     """(code, text) of why no other plan is asked for, or None if one may be."""
     made, cap = _answered(work, attempt), work.task.limits.max_replans

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Annotated
 
 from pydantic import Field
 
+from dagster_planexec.contract.effects.tally import Tally
 from dagster_planexec.contract.layout import (
     credit_lines_threshold_of,
     credit_shape,
     currency_of,
-    effect_scope,
     lower_cap,
 )
-from dagster_planexec.contract.outcome import Done, Failed, Held, Outcome
-from dagster_planexec.contract.tool import Model, TableName, Tool, ToolCall, ToolContract
-from dagster_planexec.errors import PortError
+from dagster_planexec.contract.outcome import Held
+from dagster_planexec.contract.tool import EffectTool, Model, TableName, ToolCall, ToolContract
 from dagster_planexec.world.observation import Fact
-from dagster_planexec.world.ports import CreditLine
+from dagster_planexec.world.ports import Credit, CreditLine, Ports
 from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.probes.result.credits import CreditLines, CreditsIssued, digest_of_lines, fetch_credit_lines
-
-_NOTHING_HAPPENED = frozenset(
-    {"LOCKED", "EFFECT_DIFFERS", "AUTH_FAILED", "FORBIDDEN", "DUPLICATE_KEY", "SCALE_OVERFLOW"}
-)
-"""Codes with which a credit system refuses before it does anything. After any other the outcome is looked up."""
+from dagster_planexec.world.probes.result.credits import CreditsIssued, digest_of_lines, fetch_credit_lines
+from dagster_planexec.world.probes.result.to_issue import CreditsToIssue
 
 
 class IssueCreditArgs(Model):
@@ -43,6 +38,8 @@ class IssueCreditResult(Model):
     issued_count: int
     issued_amount: str
     already_there: int
+    elsewhere: int = 0
+    """Lines that another system has issued, as the ledger says; they are among those that are there already."""
     currency: str
 
 
@@ -63,8 +60,8 @@ CONTRACT = ToolContract(
     errors={
         "CAP_EXCEEDED": "look at the credits of the report; a person decides about them",
         "APPROVAL_REQUIRED": "look at the credits of the report; a person decides about them",
-        "EFFECT_DIFFERS": "a line was credited before with another amount; settle the difference by hand",
-        "EFFECT_UNKNOWN": "look the period up in the credit system before anything else",
+        "EFFECT_DIFFERS": "a line was credited before with another amount; a person decides about the difference",
+        "EFFECT_UNKNOWN": "run the month again: it is looked up first, and nothing is issued twice",
         "DUPLICATE_KEY": "two lines of the result have one line key; correct the query",
         "NULL_KEY": "a line to be credited has no key; correct the query",
         "IDENTITY_BROKEN": "a line to be credited has no amount; correct the query",
@@ -81,80 +78,66 @@ CONTRACT = ToolContract(
 )
 
 
-class IssueCredit(Tool):
+class IssueCredit(EffectTool):
     """The tool `issue_credit`."""
 
     contract = CONTRACT
 
-    def call(self, args: IssueCreditArgs, call: ToolCall) -> Outcome:
-        """Fetch the lines, look at the limits once more on exactly these lines, and issue them."""
-        task, period = call.task, call.period.text
-        scope, _ = effect_scope(task)
+    def target(self, ports: Ports) -> str:
+        """The credit system."""
+        return ports.credits.target
+
+    def due(self, args: IssueCreditArgs, call: ToolCall) -> Sequence[CreditLine]:
+        """The credit lines of the result, row by row."""
         with call.ports.warehouse.session(deadline_s=call.left_s) as session:
-            lines = fetch_credit_lines(session, args.source, credit_shape(task))
-        currency = currency_of(task)
-        if not lines:
-            return Done(_result(0, Decimal(0), 0, currency))
-        judged = call.preview.facts.get("digest") if call.preview is not None else None
-        if judged is not None and judged != digest_of_lines(
-            ((line.key, line.amount) for line in lines), credit_shape(task).scale
-        ):
-            return Failed("APPROVAL_STALE", f"the credit lines of {args.source!r} changed after they were judged")
-        held = _held(args, call, lines)
-        if held is not None:
-            return held
-        known = call.ports.credits.issued(scope, period).keys()
-        call.require_wanted("issuing")  # it may have waited long for the answers above
-        try:
-            report = call.ports.credits.issue(scope, period, lines, currency)
-        except PortError as error:
-            if error.code in _NOTHING_HAPPENED:
-                return Failed(error.code, error.message)
-            return _look_up(call, scope, lines, known, error)
-        return Done(_result(report.issued, report.amount, report.already_there, currency))
+            return fetch_credit_lines(session, args.source, credit_shape(call.task))
+
+    def held(self, args: IssueCreditArgs, call: ToolCall, tally: Tally) -> Held | None:
+        """The cap is for everything of the period, the threshold for the lines that are issued at one go."""
+        # The preconditions have judged this on their own reading. A table can change between two readings.
+        if not tally.count:
+            return None
+        cap, threshold = lower_cap(call.task, args.cap), credit_lines_threshold_of(call.task)
+        currency, total = currency_of(call.task), tally.known_amount + tally.amount
+        facts: dict[str, Fact] = {"count": tally.count, "amount": tally.amount, "issued_amount": tally.known_amount}
+        if total > cap and "CAP_EXCEEDED" not in call.released:
+            before = f", with {tally.known_amount:,} issued before" if tally.known_amount else ""
+            text = f"{tally.count} credits of {tally.amount:,} {currency}{before}, exceed the cap of {cap:,}"
+            return Held("CAP_EXCEEDED", text, facts)
+        if tally.count > threshold and "APPROVAL_REQUIRED" not in call.released:
+            text = f"{tally.count} credit lines are more than the {threshold} that need no approval"
+            return Held("APPROVAL_REQUIRED", text, facts)
+        return None
+
+    def listed(self, call: ToolCall) -> Sequence[Credit]:
+        """What the credit system holds."""
+        return call.ports.credits.listed(self.scope(call), call.period.text)
+
+    def find(self, credit: Credit, call: ToolCall) -> Credit | None:
+        """What it holds under one key."""
+        return call.ports.credits.find(credit)
+
+    def issue(self, credit: Credit, call: ToolCall) -> None:
+        """Issue one credit."""
+        call.require_wanted("issuing")
+        call.ports.credits.issue(credit)
+
+    def result(self, args: IssueCreditArgs, call: ToolCall, tally: Tally) -> IssueCreditResult:  # noqa: ARG002
+        """What was issued, in the task's currency."""
+        return IssueCreditResult(
+            issued_count=tally.count, issued_amount=f"{tally.amount:.2f}", already_there=tally.already,
+            elsewhere=tally.elsewhere, currency=currency_of(call.task),
+        )  # fmt: skip
+
+    def digest(self, lines: Mapping[str, Decimal], call: ToolCall) -> str:
+        """By the scale of the result."""
+        return digest_of_lines(lines.items(), credit_shape(call.task).scale)
 
     def seal(self, args: IssueCreditArgs, result: IssueCreditResult, call: ToolCall) -> Probe:  # noqa: ARG002
         """What the credit system holds for the period."""
-        scope, _ = effect_scope(call.task)
-        return CreditsIssued(scope, call.period.text, credit_shape(call.task).scale)
+        return CreditsIssued(self.scope(call), call.period.text, credit_shape(call.task).scale)
 
     def preview(self, args: IssueCreditArgs, call: ToolCall) -> Probe:
-        """The exact credit lines, counted and summed by SQL."""
-        return CreditLines(args.source, credit_shape(call.task))
-
-
-def _held(args: IssueCreditArgs, call: ToolCall, lines: list[CreditLine]) -> Held | None:
-    # The preconditions have judged this on their own reading. A table can change between two readings.
-    amount = sum((line.amount for line in lines), Decimal(0))
-    threshold = credit_lines_threshold_of(call.task)
-    cap = lower_cap(call.task, args.cap)
-    facts: dict[str, Fact] = {"count": len(lines), "amount": amount}
-    if amount > cap:
-        text = f"{len(lines)} credits of {amount:,} {currency_of(call.task)} exceed the cap of {cap:,}"
-        return Held("CAP_EXCEEDED", text, facts)
-    if len(lines) > threshold:
-        text = f"{len(lines)} credit lines are more than the {threshold} that need no approval"
-        return Held("APPROVAL_REQUIRED", text, facts)
-    return None
-
-
-def _look_up(call: ToolCall, scope: str, lines: list[CreditLine], known: Collection[str], error: PortError) -> Outcome:
-    """The call broke off: what the credit system holds now decides, and never a second call."""
-    said = f"issuing broke off with {error.code}: {error.message[:200]}"
-    try:
-        issued = call.ports.credits.issued(scope, call.period.text)
-    except PortError as second:
-        return Failed("EFFECT_UNKNOWN", f"{said}; looking it up failed with {second.code}: {second.message[:200]}")
-    there = [line for line in lines if issued.get(line.key) == line.amount]
-    if len(there) < len(lines):
-        text = f"{said}; {len(there)} of {len(lines)} lines are there now"
-        return Failed("EFFECT_UNKNOWN", text, {"count": len(lines), "there": len(there)})
-    fresh = [line for line in lines if line.key not in known]
-    amount = sum((line.amount for line in fresh), Decimal(0))
-    return Done(_result(len(fresh), amount, len(lines) - len(fresh), currency_of(call.task)))
-
-
-def _result(count: int, amount: Decimal, already_there: int, currency: str) -> IssueCreditResult:
-    return IssueCreditResult(
-        issued_count=count, issued_amount=f"{amount:.2f}", already_there=already_there, currency=currency
-    )
+        """What is due, what is issued, and the exact lines that would be issued now."""
+        shape = credit_shape(call.task)
+        return CreditsToIssue(args.source, shape, self.scope(call), call.period.text, call.elsewhere)

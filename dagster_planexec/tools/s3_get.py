@@ -11,7 +11,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from dagster_planexec.checks.fetch.admitted import compression_of
+from dagster_planexec.checks.fetch.admitted import compression_of, most_bytes_of
 from dagster_planexec.contract.outcome import Done, Failed, Outcome
 from dagster_planexec.contract.tool import AdmittedObject, LandedDigest, Model, Tool, ToolCall, ToolContract
 from dagster_planexec.errors import PortError
@@ -51,6 +51,7 @@ S3_GET = ToolContract(
         "OBJECT_GONE": "the object was deleted since it was admitted; ask the vendor to deliver it again",
         "OBJECT_CHANGED": "the object was replaced since it was admitted; run the month again to admit the new one",
         "TRUNCATED_STREAM": "fewer bytes came than the store announced; ask the vendor to deliver the file again",
+        "TOO_LARGE": "ask the vendor what the file is; if it is rightly as long, raise `max_bytes` in its contract",
         "BUCKET_GONE": "check the bucket's name, the endpoint and the region",
         "AUTH_FAILED": "check the S3 credentials in the environment of the worker",
         "FORBIDDEN": "allow s3:GetObject on the object",
@@ -91,7 +92,8 @@ class S3Get(Tool):
 
     def seal(self, args: S3GetArgs, result: S3GetResult, call: ToolCall) -> HashLanded:
         """The landed copy, hashed again."""
-        return HashLanded(call.ports.roots.landed_path(result.landed), result.landed, compression_of(args.key))
+        path = call.ports.roots.landed_path(result.landed)
+        return HashLanded(path, result.landed, compression_of(args.key), most_bytes_of(call.task))
 
 
 def _take_landed(args: S3GetArgs, admitted: AdmittedObject, call: ToolCall) -> Outcome:

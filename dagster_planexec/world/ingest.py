@@ -13,6 +13,10 @@ REJECTS = "__rejects"
 """What is appended to a table's name for the table of what its load refused; no plan may write such a name."""
 
 
+MOST_DECODED = 4 * 1024**3
+"""Bytes of one delivered file, decoded, unless its contract says otherwise."""
+
+
 @dataclass(frozen=True, slots=True)
 class TextFormat:
     """How bytes become fields. Declared, never sniffed."""
@@ -22,6 +26,8 @@ class TextFormat:
     delimiter: str = ","
     quote: str = '"'
     compression: Compression = "none"
+    max_bytes: int = MOST_DECODED
+    """Bytes at most, decoded: a few kilobytes can unfold to any number of them."""
 
 
 @dataclass(frozen=True, slots=True)

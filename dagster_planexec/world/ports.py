@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -10,8 +13,10 @@ from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 
+from dagster_planexec.errors import PortError
 from dagster_planexec.world.ingest import IngestReport, TextIngest
 
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 SqlValue = str | int | bool | Decimal | datetime | None
 
 
@@ -200,7 +205,7 @@ class Warehouse(ABC):
 
 @dataclass(frozen=True, slots=True)
 class CreditLine:
-    """One credit to be issued: to whom the money goes is the credit system's business, the key says for what."""
+    """What is due under one line key: to whom the money goes is the credit system's business, the key says for what."""
 
     key: str
     """The line key, unique within (effect scope, period)."""
@@ -208,20 +213,56 @@ class CreditLine:
 
 
 @dataclass(frozen=True, slots=True)
-class IssueReport:
-    """What a credit system says it did."""
+class Credit:
+    """One credit, to be issued or held by a system. Everything but amount and currency is its key."""
 
-    issued: int
-    already_there: int
+    scope: str
+    period: str
+    key: str
+    ordinal: int
+    """1 for the line itself; 2 and more for what is issued on top, when its amount has risen since."""
     amount: Decimal
+    currency: str
+
+    @property
+    def idempotency_key(self) -> str:
+        """SHA-256 of what makes it this credit, 64 hex digits; the same whoever sends it, and however often."""
+        named = json.dumps([self.scope, self.period, self.key, self.ordinal], ensure_ascii=False, separators=(",", ":"))
+        return hashlib.sha256(named.encode()).hexdigest()
 
 
 class CreditApi(ABC):
-    """Where credits are issued. Keyed by (effect scope, period, line key), each at most once."""
+    """Where credits are issued. Keyed by (effect scope, period, line key, ordinal), each at most once."""
+
+    @property
+    @abstractmethod
+    def target(self) -> str:
+        """Which system this is, as the ledger of effects names it. It stays the same when credentials change."""
 
     @abstractmethod
+    def listed(self, scope: str, period: str) -> Sequence[Credit]:
+        """Everything that this scope and period hold, whoever issued it."""
+
+    @abstractmethod
+    def issue(self, credit: Credit) -> None:
+        """Issue one credit, or nothing if it is there already with this amount.
+
+        Raises:
+            RefusedError: Nothing happened; EFFECT_DIFFERS if the key holds another amount.
+            PortError: It may have happened.
+        """
+
+    def find(self, credit: Credit) -> Credit | None:
+        """What is held under the key of a credit, or None if certainly nothing is. Raises if that cannot be said."""
+        at = (credit.key, credit.ordinal)
+        return next((c for c in self.listed(credit.scope, credit.period) if (c.key, c.ordinal) == at), None)
+
     def issued(self, scope: str, period: str) -> Mapping[str, Decimal]:
-        """What this scope and period hold already: line key to amount."""
+        """What this scope and period hold in all: line key to amount."""
+        totals: dict[str, Decimal] = {}
+        for credit in self.listed(scope, period):
+            totals[credit.key] = totals.get(credit.key, Decimal(0)) + credit.amount
+        return totals
 
     @property
     def can_refresh(self) -> bool:
@@ -234,14 +275,6 @@ class CreditApi(ABC):
     def looking(self) -> CreditApi:
         """The same system for looks that must change nothing; itself, if it knows no such mode."""
         return self
-
-    @abstractmethod
-    def issue(self, scope: str, period: str, lines: Sequence[CreditLine], currency: str) -> IssueReport:
-        """Issue the lines that are not there yet, all or none.
-
-        Raises:
-            PortError: EFFECT_DIFFERS if a known key holds another amount; EFFECT_UNKNOWN if the outcome is unknown.
-        """
 
 
 class Clock(ABC):
@@ -270,7 +303,14 @@ class Roots:
     """Files that the task's own tools read, and nobody writes; see `world.local.readable`. None: there are none."""
 
     def landed_path(self, sha256: str) -> Path:
-        """Where the copy with that digest is, if it is there."""
+        """Where the copy with that digest is, if it is there.
+
+        Raises:
+            PortError: VALIDATION_ERROR for what is no SHA-256: plans and the journal name copies, and a name with dots
+                and slashes would lead out of the landing.
+        """
+        if not _SHA256.fullmatch(sha256):
+            raise PortError("VALIDATION_ERROR", f"{sha256[:80]!r} is no SHA-256, so it names no landed copy")
         return self.landing / sha256[:2] / sha256
 
     @property

@@ -23,6 +23,7 @@ from dagster_planexec.cli.examined.task import examined_task
 from dagster_planexec.cli.main import main
 from dagster_planexec.planner.planner import Planner, Proposal
 from dagster_planexec.planner.request import PlanRequest
+from tests.support.approving import with_keys
 from tests.support.planexec import PROJECT, planexec
 
 TASK = "vendor_reconciliation"
@@ -49,12 +50,30 @@ def test_all_of_a_seeded_world_is_ok(seeded: DemoWorld) -> None:
     before = sorted(seeded.home.rglob("*"))
     found = examined()
 
-    assert {line.status for line in found.values()} == {"ok"}
-    assert list(found) == ["binding", "resources", "drop", "warehouse", "sql", "folders", "planner"]
+    assert {name for name, line in found.items() if line.status != "ok"} == {"approvals"}  # nobody has a key yet
+    assert " ".join(found) == "binding resources drop warehouse sql effects approvals folders planner"
     assert found["sql"].seen.startswith("1 .sql file in ")
     assert "ledger.charges" in found["warehouse"].seen
     assert "breaks no rule" in found["planner"].seen
     assert sorted(seeded.home.rglob("*")) == before
+
+
+def test_who_could_release_a_hold_is_said(seeded: DemoWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a key of everybody it is a warning that names whose; a key file that others may read is refused."""
+    lacks = examined()["approvals"]
+    with with_keys("ada", "grace"):
+        whole = examined()["approvals"]
+    readable = seeded.home / "readable.keys"
+    readable.write_text(f"ada {'k' * 64}\n", encoding="utf-8")
+    readable.chmod(0o644)
+    monkeypatch.setenv("PLANEXEC_APPROVAL_KEYS", str(readable))
+    open_to_others = examined()["approvals"]
+    readable.unlink()
+
+    assert (lacks.status, whole.status, open_to_others.status) == ("warning", "ok", "missing")
+    assert "no key of ada, grace" in lacks.seen
+    assert "planexec keys new ada" in str(lacks.hint)
+    assert "FORBIDDEN" in open_to_others.seen
 
 
 @dataclass(frozen=True)

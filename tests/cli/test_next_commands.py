@@ -88,6 +88,12 @@ def test_a_hold_is_shown_in_what_a_person_decides_by(held: tuple[Path, Any, str]
     assert "step issue_credit" in lines
     assert "waits 45 credit lines, 1,392.49 USD" in lines
     assert f"plan {document['plan']['digest'][:12]}" in lines
+    assert "limits without a person at most 50 lines and 500.00 USD" in lines
+    assert len([line for line in lines if line.startswith("line ")]) == 10
+    assert any(line.startswith("rests on landed copy of vendor-drops/vendor/exports/2026-03-") for line in lines)
+    assert any(line.startswith("rests on live rows of side ledger: ledger.charges, 61,400 rows") for line in lines)
+    assert any(line.startswith("within_cap CAP_EXCEEDED: cap exceeded: ") for line in lines)
+    assert "may decide ada, grace; one of them must approve, one who rejects is enough" in lines
     assert f"report {document['report']['md']}" in lines
     assert lines[-1].startswith("hint: read the report; ")
     assert f"`planexec run {TASK} --partition 2026-03 --home {shlex.quote(str(home))}`" in lines[-1]

@@ -64,7 +64,7 @@ def test_only_plan_runs_of_ended_task_runs_are_ended(world, work, instance, stat
     """A plan run whose task run may still be at work is left alone."""
     left = _plan_run(instance, work, world, task_run(instance, status))
 
-    assert reap(instance, work.task, world.period) == ((left.run_id,) if reaped else ())
+    assert reap(instance, work.task, world.period, lease_token=1) == ((left.run_id,) if reaped else ())
     expected = dg.DagsterRunStatus.FAILURE if reaped else dg.DagsterRunStatus.STARTED
     assert instance.get_run_by_id(left.run_id).status is expected
 
@@ -75,7 +75,7 @@ def test_plan_runs_of_other_periods_and_ended_ones_are_left_alone(world, work, i
     other = _plan_run(instance, work, world, ended, partition="2026-01-01")
     done = _plan_run(instance, work, world, ended, status=dg.DagsterRunStatus.SUCCESS)
 
-    assert reap(instance, work.task, world.period) == ()
+    assert reap(instance, work.task, world.period, lease_token=1) == ()
     assert instance.get_run_by_id(other.run_id).status is dg.DagsterRunStatus.STARTED
     assert instance.get_run_by_id(done.run_id).status is dg.DagsterRunStatus.SUCCESS
 
@@ -95,7 +95,7 @@ def test_plan_run_that_ends_well_meanwhile_is_not_marked_as_failed(world, work, 
 
     monkeypatch.setattr(instance, "get_runs", listed_before_they_end)
 
-    assert reap(instance, work.task, world.period) == ()
+    assert reap(instance, work.task, world.period, lease_token=1) == ()
     assert instance.get_run_by_id(left.run_id).status is dg.DagsterRunStatus.SUCCESS
 
 

@@ -10,8 +10,10 @@ from dagster import DagsterRunStatus
 
 from dagster_planexec.contract.task import Drop
 from dagster_planexec.definitions.partitions import partitions_of
+from dagster_planexec.journal.journal import Journal
 from dagster_planexec.world.ports import ObjectFacts
 from tests.support.drops import ScriptedDrop, SetClock, Watch, instance_in, planned_for
+from tests.support.leases import held_by, someone, taken
 
 BUCKET = "vendor-drops"
 NOON = datetime(2026, 4, 1, 12, tzinfo=UTC)
@@ -78,6 +80,41 @@ def test_correction_that_comes_while_its_month_runs_comes_next(watch, store):
     assert watch.runs[0].run_id in said
     assert watch.asked() == ["2026-02-01"]
     assert len({run.tags["dagster/run_key"] for run in watch.runs}) == 2
+
+
+MONTH = {"task": "vendor_reconciliation", "period": "2026-02"}
+
+
+def test_delivery_waits_for_whatever_holds_its_month(watch):
+    """A command on another machine has no run in this Dagster; its lease says who it is."""
+    with held_by(someone(1, started_by="the command planexec run"), **MONTH):
+        said = watch.said()
+        while_held = [seen.requested for seen in watch.seen("2026-02")]
+
+    assert (
+        "1 wait for a run to end (2026-02: run run-1 (started by the command planexec run; host host-1, process 101)"
+        in said
+    )
+    assert while_held == [None]
+    assert [watch.asked(), watch.asked()] == [["2026-02-01"], []]
+
+
+def test_delivery_whose_run_stood_back_is_asked_for_again(watch, store):
+    """As often as that happens, each time under a new key; until a run has held the month, nothing is consumed."""
+    store.holds(delivered(1, 2))
+    assert watch.asked() == ["2026-01-01", "2026-02-01"]
+    for _ in range(2):
+        asked = watch.runs[-1].tags["dagster/run_key"]
+        with held_by(someone(1), **MONTH):
+            journal = Journal()
+            taken(journal, someone(2, run_key=asked), **MONTH)
+            journal.close()
+            assert watch.asked() == []
+        assert watch.asked() == ["2026-02-01"]
+    keys = [run.tags["dagster/run_key"] for run in watch.runs if run.tags["dagster/partition"] == "2026-02-01"]
+
+    assert keys == [keys[0], f"{keys[0]}-2", f"{keys[0]}-3"]
+    assert [watch.asked(), watch.asked()] == [[], []]
 
 
 def test_month_that_waits_holds_up_no_other(watch, store):

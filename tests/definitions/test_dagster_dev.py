@@ -46,6 +46,7 @@ def months(dev):
     return started
 
 
+PAYING = ("vendor_reconciliation", "council_spend")
 TASKS = ("vendor_reconciliation", "council_spend", "dependency_audit", "row_count_investigation")
 
 
@@ -60,9 +61,12 @@ def test_workspace_loads_with_sensors_running(dev):
         "council_spend__arrivals": "RUNNING",
         "planexec__failures": "RUNNING",
         **{f"{name}__waits": "RUNNING" for name in TASKS},
+        **{f"{name}__approvals": "RUNNING" for name in PAYING},
     }
     assert {s["name"] for s in found["schedules"]} == {f"{name}__schedule" for name in TASKS}
-    assert {f"{TASK}__task_run", "council_spend__task_run"} <= {j["name"] for j in found["jobs"]}
+    jobs = {f"{TASK}__task_run", "council_spend__task_run"}
+    jobs |= {f"{name}__{job}" for name in PAYING for job in ("continue", "decide")}
+    assert jobs <= {j["name"] for j in found["jobs"]}
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from dagster_planexec.journal.journal import Journal
 from tests.support.busy_s3 import busy_s3
 from tests.support.drops import SetClock
 from tests.support.flagship import TASK, Month, materialise, world_of
+from tests.support.leases import held_by, someone, taken
 
 BINDING = VENDOR_RECONCILIATION.binding
 HOURS = 7200
@@ -124,6 +125,30 @@ def test_a_request_carries_the_backfill_on(tmp_path, monkeypatch, backfill, tag)
 
     assert request.tags.get("planexec/backfill") == tag
     assert "dagster/backfill" not in request.tags
+
+
+def test_a_request_whose_run_stood_back_is_made_anew(tmp_path, monkeypatch):
+    """Not while the month is held; then under another key, or Dagster would start no run for it."""
+    monkeypatch.setenv("PLANEXEC_HOME", str(tmp_path))
+    at = datetime(2026, 3, 7, 9, 12, tzinfo=UTC)
+    journal = Journal()
+    attempt, _ = journal.open_attempt(task=TASK, version="1", period="2026-02", inputs_digest="x", admission={})
+    journal.append(attempt.id, "r", [waits("fetch_export", "THROTTLED", at)])
+    journal.close_run(attempt.id, "r", "waiting", "THROTTLED")
+    month = {"task": TASK, "period": "2026-02"}
+    keys = []
+    with dg.DagsterInstance.ephemeral() as instance:
+        for _ in range(3):
+            (request,) = look_at_waits(journal, BINDING.task, at, TaskRuns(instance, BINDING.task)).requests
+            keys.append(request.run_key)
+            with held_by(someone(1), **month):
+                taken(journal, someone(2, run_key=request.run_key), **month)
+                tick = look_at_waits(journal, BINDING.task, at, TaskRuns(instance, BINDING.task))
+            assert tick.requests == []
+            assert "run run-1" in tick.said
+    journal.close()
+
+    assert keys == [keys[0], f"{keys[0]}-2", f"{keys[0]}-3"]
 
 
 def test_a_month_that_is_being_run_is_left_alone(story):

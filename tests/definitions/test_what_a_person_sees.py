@@ -65,7 +65,8 @@ TABLE = [
          "contract:s3.get, at least 1 byte", "0", f"s3:vendor-drops/vendor/exports/{SMALL}-invoice.csv, HEAD",
          "ask the vendor for the data"),
     Seen("inflate-credits", "CAP_EXCEEDED", "within_cap failed at issue_credit", "500.00",
-         "task:vendor_reconciliation v1, credit_cap", "1430.94", "warehouse:recon.lines_202602, SQL aggregate",
+         "task:vendor_reconciliation v1, credit_cap", "1430.94",
+         "credits:vendor-invoice-credits/2026-02, credits issued, compared by key with recon.lines_202602",
          "look at the held credits: `planexec show hold_", asset=None, step="issue_credit"),
 ]  # fmt: skip
 

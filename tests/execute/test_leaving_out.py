@@ -13,6 +13,7 @@ from dagster_planexec.journal.run_report import close_steps, read_steps
 from dagster_planexec.plan.model import Plan
 from dagster_planexec.recovery.decision import Hold, Replan, Skip, Stop
 from tests.support.bench import BenchMaker, CopyArgs, MakeArgs, TableTool
+from tests.support.paying import paying
 from tests.support.scripted import BUSY, Scripted, decided, plan_of, step, with_tools
 
 # -- skip ------------------------------------------------------------------------------------------------------------
@@ -108,7 +109,12 @@ def test_an_irreversible_step_asks_a_person_before_its_call_where_the_table_says
     """A cap, or arguments that it does not take; not a table that is not there."""
     b = bench()
     said = Held(code, "no", {"amount": 5})
-    b = with_tools(b, Scripted("pay", b.calls, [lambda *_: said], effect="irreversible"))
+
+    class Asks(paying(Scripted)):
+        def held(self, *_: object) -> Held:
+            return said
+
+    b = with_tools(b, Asks("pay", b.calls, effect="irreversible"))
     (report,) = b.go(plan_of(step("a", "pay", **args)))
 
     assert (report.state, report.code, isinstance(report.decision, Hold)) == (state, code, state == "held")

@@ -51,7 +51,7 @@ class NeverLauncher(Launcher):
 
     launched = 0
 
-    def launch(self, *, attempt: Attempt, plan_digest: str, period: Period) -> str:
+    def launch(self, *, attempt: Attempt, plan_digest: str, period: Period, lease_token: int) -> str:
         self.launched += 1
         return "none"
 

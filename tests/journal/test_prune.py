@@ -187,6 +187,7 @@ def _money(journal: Journal) -> None:
         db.execute(sa.insert(t.leases).values(
             task="t", period="2025-01", token=3, state="free", holder="{}", taken_at="then", beat_at="then", lasts_s=60
         ))  # fmt: skip
+        db.execute(sa.insert(t.stood_back).values(task="t", period="2025-01", token=3, at="then"))
         db.execute(sa.insert(t.effects).values(
             effect_scope="s", period="2025-01", line_key="c-1", ordinal=1, amount="12.00", currency="USD", target="x",
             task="t", tool="pay", attempt="a", run_id="r", intended_at="then", state="issued",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import itertools
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -13,18 +14,26 @@ import pytest
 
 from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.file_contract import Column, FileContract
+from dagster_planexec.contract.outcome import Outcome
 from dagster_planexec.contract.task import CreditRule, Deliverable, Drop, Limits, NamedInput, ResultShape, Scope, Task
-from dagster_planexec.contract.tool import Admission, Tool, ToolCall
+from dagster_planexec.contract.tool import Admission, EffectTool, Tool, ToolCall, ToolRegistry
 from dagster_planexec.contract.verdict import Phase, Verdict
 from dagster_planexec.errors import PortError
+from dagster_planexec.execute.effect.carry_out import carry_out
+from dagster_planexec.execute.work import Run, Work, call_of
+from dagster_planexec.journal.journal import Journal
+from dagster_planexec.journal.money.effects import effects_of
+from dagster_planexec.plan.model import Plan
 from dagster_planexec.resources.duckdb_credits import DuckDbCredits
 from dagster_planexec.resources.duckdb_warehouse import DuckDbWarehouse
+from dagster_planexec.tools.issue_credit import IssueCredit
 from dagster_planexec.world.observation import Observation
 from dagster_planexec.world.period import Period
 from dagster_planexec.world.ports import Clock, ObjectStore, Ports, Roots
 from dagster_planexec.world.probe import Probe
 
 RESULT = "recon.lines_202603"
+RUNS = itertools.count(1)
 Row = tuple[str | None, str | None, str | None, str | None]
 """Line key, status, ledger amount, vendor amount."""
 
@@ -36,7 +45,7 @@ class StillClock(Clock):
         return datetime(2026, 3, 7, 9, 2, tzinfo=UTC)
 
     def sleep(self, seconds: float) -> None:
-        raise AssertionError(seconds)
+        """At once: what is waited for here is a system that does not change."""
 
 
 class NoStore(ObjectStore):
@@ -119,6 +128,7 @@ class Desk:
     ports: Ports
     admission: Admission
     period: Period
+    journal: Journal
 
     def put(self, rows: Iterable[Row], *, amount_type: str = "decimal(18, 2)") -> None:
         """Replace the result by these rows."""
@@ -137,6 +147,35 @@ class Desk:
 
     def call(self) -> ToolCall:
         return ToolCall(self.task, self.period, "step", self.ports, self.admission, 60.0)
+
+    def issue(self, args: Any, *, released: Iterable[str] = (), run_id: str | None = None, **more: Any) -> Outcome:
+        """What the harness makes of one call of `issue_credit`; each call is a run of its own unless it is named."""
+        return self.carried(args, released=released, run_id=run_id, **more)[0]
+
+    def carried(
+        self, args: Any, *, released: Iterable[str] = (), run_id: str | None = None, tool: EffectTool | None = None,
+        seen: bool = True, **more: Any,
+    ) -> tuple[Outcome, bool]:  # fmt: skip
+        """The outcome, and whether something may have happened that nobody knows of."""
+        tool = tool or IssueCredit()
+        run = self.run(run_id, tool, **more)
+        call = call_of(run, "issue_credit", tool.contract)
+        probe = tool.preview(args, call) if seen else None
+        shown = look(probe, self.ports) if probe is not None else None
+        call = replace(call, preview=shown, released=frozenset(released))
+        return carry_out(run, tool, args, call, grace_s=1.0)
+
+    def run(self, run_id: str | None, tool: EffectTool, **more: Any) -> Run:
+        """A run of a plan that only issues."""
+        plan = Plan.model_validate({"task": self.task.name, "period": self.period.text, "steps": [
+            {"id": "issue_credit", "tool": tool.contract.name, "args": {"source": RESULT}}]})  # fmt: skip
+        work = Work(self.task, ToolRegistry([tool]), self.ports, self.journal)
+        return Run(work, "att", plan, "digest", self.period, self.admission, run_id or f"run-{next(RUNS)}", **more)
+
+    def effects(self) -> list[tuple[str, int, Decimal, str]]:
+        """The ledger: key, ordinal, amount, state."""
+        found = effects_of(self.journal, "vendor-credits", self.period.text)
+        return [(e.key, e.ordinal, e.amount, e.state) for e in found]
 
     def scope(self, tool: Tool, args: Any, result: Any = None) -> StepScope:
         return StepScope(self.task, self.period, "step", tool.contract, args, result, self.admission, self.ports.roots)
@@ -160,12 +199,15 @@ def look(probe: Probe, ports: Ports) -> Observation:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+    monkeypatch.setenv("PLANEXEC_HOME", str(tmp_path))
+    journal = Journal()
     warehouse = DuckDbWarehouse(tmp_path / "warehouse.duckdb")
     clock = StillClock()
     roots = Roots(tmp_path / "sql", tmp_path / "reports", tmp_path / "landing")
     ports = Ports(NoStore(), warehouse, DuckDbCredits(warehouse, clock), clock, roots)
-    return Desk(make_task(), ports, Admission((), {}, {}), Period.parse("2026-03", "month"))
+    yield Desk(make_task(), ports, Admission((), {}, {}), Period.parse("2026-03", "month"), journal)
+    journal.close()
 
 
 @pytest.fixture

@@ -174,6 +174,42 @@ def test_a_damaged_file_is_a_mismatch(desk, suffix, damage, tmp_path):
     assert (by_format[suffix].status, by_format[suffix].code) == ("failed", "REPORT_MISMATCH")
 
 
+@pytest.mark.parametrize("part", [0.1, 0.5, 0.75, 0.9])
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_a_file_that_ends_early_is_a_mismatch(desk, suffix, part):
+    """Also where all it has lost is lines of the list: what comes last is looked for."""
+    write(desk)
+    path = desk.ports.roots.reports / f"{NAME}.{suffix}"
+    text = path.read_text()
+    ends = "| disagreeing |" if suffix == "md" else "</html>" if suffix == "html" else "}"
+    path.write_text(text[: int(text.rindex(ends) * part)])
+
+    assert {v.observed.source.subject.name[-4:]: v.code for v in verdicts(desk) if not v.opens} == {
+        f"{NAME}.{suffix}"[-4:]: "REPORT_MISMATCH"
+    }
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [("ENOSPC", "DISK_FULL"), ("EDQUOT", "DISK_FULL"), ("EFBIG", "DISK_FULL"), ("EROFS", "FORBIDDEN"),
+     ("EACCES", "FORBIDDEN"), ("EPERM", "FORBIDDEN"), ("EIO", "INTERNAL")],
+)  # fmt: skip
+def test_what_keeps_a_report_from_being_written_has_a_code(desk, monkeypatch, number, code):
+    """What the system answers when the bytes are to be on the disk."""
+    import errno
+    import os
+
+    def refuses(_):
+        raise OSError(getattr(errno, number), "no")
+
+    monkeypatch.setattr(os, "fsync", refuses)
+    with pytest.raises(PortError) as error:
+        write(desk)
+
+    assert error.value.code == code
+    assert list(desk.ports.roots.reports.iterdir()) == []
+
+
 def test_a_result_that_changed_after_the_report_is_a_mismatch(desk):
     """The table is counted when the report is judged, not when it was written."""
     write(desk)

@@ -191,7 +191,9 @@ def test_nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
     assert proposal.usage.calls == MOST_CALLS
 
 
-@pytest.mark.parametrize("after", ["0", "0.2", format_datetime(datetime.now(UTC) - timedelta(hours=1))])
+@pytest.mark.parametrize(
+    "after", ["0", "0.2", format_datetime(datetime.now(UTC) - timedelta(hours=1))], ids=["now", "soon", "an hour ago"]
+)
 def test_a_short_pause_is_kept(after: str) -> None:
     """429 with a short Retry-After, as a number or a date, and then the answer."""
     proposal, arrived = propose(fails(429, retry_after=after), answers(STRICT))

@@ -513,9 +513,11 @@ def test_errors_of_duckdb_become_codes(warehouse, sql, code):
     assert "\n" not in error.message
 
 
-def test_no_space_left_is_disk_full():
-    """The text of a full disk, whatever class DuckDB gives it."""
-    error = duckdb.IOException("IO Error: Could not write file: No space left on device")
+@pytest.mark.parametrize("why", ["No space left on device", "File too large", "Disk quota exceeded"])
+@pytest.mark.parametrize("kind", [duckdb.IOException, duckdb.TransactionException])
+def test_no_space_left_is_disk_full(kind, why):
+    """The text of a full disk, of a limit or of a quota, whatever class DuckDB gives it."""
+    error = kind(f"Failed to commit: Could not write file: {why}")
 
     assert port_error(error, "books.duckdb").code == "DISK_FULL"
 

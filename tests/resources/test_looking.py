@@ -9,7 +9,7 @@ import pytest
 from dagster_planexec.errors import PortError
 from dagster_planexec.resources.duckdb_credits import DuckDbCredits
 from dagster_planexec.resources.duckdb_warehouse import DuckDbWarehouse
-from dagster_planexec.world.ports import CreditLine
+from dagster_planexec.world.ports import Credit
 from dagster_planexec.world.system_clock import SystemClock
 
 
@@ -69,9 +69,9 @@ def test_looks_and_writes_take_turns_in_a_shared_block(warehouse):
 def test_credits_are_looked_up_without_being_issued(warehouse):
     """The look sees them, and can issue none."""
     credit_system = DuckDbCredits(warehouse, SystemClock())
-    credit_system.issue("scope", "2026-02", [CreditLine("a", Decimal("1.50"))], "USD")
+    credit_system.issue(Credit("scope", "2026-02", "a", 1, Decimal("1.50"), "USD"))
 
     assert credit_system.looking().issued("scope", "2026-02") == {"a": Decimal("1.50")}
     with pytest.raises(PortError):
-        credit_system.looking().issue("scope", "2026-02", [CreditLine("b", Decimal("2.00"))], "USD")
+        credit_system.looking().issue(Credit("scope", "2026-02", "b", 1, Decimal("2.00"), "USD"))
     assert credit_system.issued("scope", "2026-02") == {"a": Decimal("1.50")}

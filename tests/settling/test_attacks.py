@@ -17,12 +17,13 @@ from dagster_planexec.contract.tool import ToolRegistry
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.journal.attempts.budget import spent
 from dagster_planexec.journal.journal import Journal
+from dagster_planexec.journal.run_report import RunReport
 from dagster_planexec.plan.model import Plan, Step, as_json
 from dagster_planexec.planner.planner import Planner, Proposal, Usage
 from dagster_planexec.planner.recorded_planner import RecordedPlanner
 from dagster_planexec.planner.request import PlanRequest
 from dagster_planexec.settle import settle
-from dagster_planexec.settling.parts import Settling
+from dagster_planexec.settling.parts import Asking, Settling
 from tests.support.bench import CopyArgs, RealClock, TableTool
 from tests.support.scripted import Scripted
 from tests.support.settled import PERIOD, TASK, Place, ScriptedPlanner, StepLauncher, copy, make, pay, plan_of
@@ -262,25 +263,50 @@ def test_budgets_of_nought_and_less(place: Place, cap: int) -> None:
     assert (report.code, planner.asked) == ("BUDGET_EXHAUSTED", 0)
 
 
-def test_a_replan_in_an_attempt_that_was_superseded_ends(place: Place) -> None:
-    """`--replan` while a run is on: the older run asks for no more plans, and does not take the month back."""
-    asked: list[str] = []
+def test_another_plan_is_not_asked_for_while_a_run_is_on(place: Place) -> None:
+    """`--replan` stands back for the run that holds the month, which goes on as if nobody had come."""
+    others: list[RunReport] = []
 
     def meanwhile(request: PlanRequest, n: int) -> Plan:
-        asked.append("old")
         if n == 2:
-            other = place.settle(Raw(proposal(GOOD)), replan=True)
-            assert other.status == "succeeded"
+            others.append(place.settle(Raw(proposal(GOOD)), replan=True))
             return plan_of(make("a", 3), make("c", 3, after=["a"]))
         return BAD
 
     report = place.settle(ScriptedPlanner(meanwhile))
-    newest = place.work.journal.newest_attempt("toy", "2026-03")
 
-    assert newest.status == "settled"
-    assert (report.status, report.code, report.cause) == ("stopped", "LEASE_LOST", None)
+    assert [(other.status, other.code) for other in others] == [("stood-back", "LEASE_BUSY")]
+    assert report.status == "succeeded"
+    assert [attempt.id for attempt in place.work.journal.newest_attempts("toy")] == [report.attempt]
+
+
+def test_a_replan_in_a_month_that_was_taken_over_ends(place: Place) -> None:
+    """The older run asks for no more plans, and does not take the month back."""
+
+    def meanwhile(request: PlanRequest, n: int) -> Plan:
+        if n == 2:
+            assert taken_over(place, Raw(proposal(GOOD))).status == "succeeded"
+            return plan_of(make("a", 3), make("c", 3, after=["a"]))
+        return BAD
+
+    report = place.settle(ScriptedPlanner(meanwhile))
+
+    assert (report.status, report.code) == ("stopped", "LEASE_LOST")
     assert "c" not in place.calls
-    assert place.work.journal.attempt(report.attempt).status == "superseded"
+    newest = place.work.journal.newest_attempt("toy", "2026-03")
+    assert newest is not None
+    assert newest.status == "settled"
+    assert place.work.journal.fence is None
+
+
+def taken_over(place: Place, planner: Planner) -> RunReport:
+    """Another run that opens the month anew, because it is known that the first one's has ended."""
+    work = replace(place.work, journal=Journal())
+    try:
+        asking = Asking(has_ended=lambda _: True)
+        return settle(Settling(work, planner, StepLauncher(work), asking=asking), PERIOD, replan=True)
+    finally:
+        work.journal.close()
 
 
 def test_two_processes_settle_a_month_while_one_replans(place: Place) -> None:
@@ -428,34 +454,35 @@ def test_a_repair_that_breaks_leaves_the_findings(place: Place) -> None:
     assert report.findings
 
 
-def test_a_run_whose_month_was_opened_anew_moves_no_money(place: Place) -> None:
-    """`--replan` while a run is on: what is left of the older run does not pay, whatever its plan says."""
+def test_a_run_whose_month_was_taken_over_moves_no_money(place: Place) -> None:
+    """What is left of the older run does not pay, whatever its plan says."""
     paying = TableTool("pay", place.calls, args=CopyArgs, effect="irreversible")
 
-    def taken_over(args: Any, call: Any) -> None:
-        assert place.settle(Raw(proposal(plan_of(make("b", 3)))), replan=True).status == "succeeded"
+    def meanwhile(args: Any, call: Any) -> None:
+        assert taken_over(place, Raw(proposal(plan_of(make("b", 3))))).status == "succeeded"
 
-    first = Scripted("make", place.calls, [taken_over])
+    first = Scripted("make", place.calls, [meanwhile])
     place.work = replace(place.work, tools=ToolRegistry([first, paying]), task=replace(TASK, tools=("make", "pay")))
     report = place.settle(Raw(proposal(plan_of(make("a", 3), pay("a")))))
 
-    assert [(step.id, step.outcome) for step in report.steps] == [("a", "done"), ("pay", "failed")]
     assert (report.status, report.code) == ("stopped", "LEASE_LOST")
     assert "pay" not in place.calls
-    assert place.work.journal.newest_attempt("toy", "2026-03").status == "settled"
+    newest = place.work.journal.newest_attempt("toy", "2026-03")
+    assert newest is not None
+    assert newest.status == "settled"
 
 
-def test_a_run_whose_month_was_opened_anew_asks_for_no_more_plans(place: Place) -> None:
-    """It stops at the check that failed, and the planner is left in peace."""
+def test_a_run_whose_month_was_taken_over_asks_for_no_more_plans(place: Place) -> None:
+    """Its step cannot say that a check failed, and the planner is left in peace."""
 
-    def taken_over(args: Any, call: Any) -> None:
-        assert place.settle(Raw(proposal(plan_of(make("x", 3)))), replan=True).status == "succeeded"
+    def meanwhile(args: Any, call: Any) -> None:
+        assert taken_over(place, Raw(proposal(plan_of(make("x", 3))))).status == "succeeded"
 
-    first = Scripted("make", place.calls, [taken_over], post=("has_three_rows",))
+    first = Scripted("make", place.calls, [meanwhile], post=("has_three_rows",))
     place.work = replace(place.work, tools=ToolRegistry([first]), task=replace(TASK, tools=("make",)))
     planner = Raw(proposal(BAD))
     report = place.settle(planner)
 
-    assert (report.status, report.code, report.cause) == ("stopped", "LEASE_LOST", "ROWCOUNT_MISMATCH")
+    assert (report.status, report.code) == ("stopped", "LEASE_LOST")
     assert planner.asked == 1
-    assert place.work.journal.newest_attempt("toy", "2026-03").status == "settled"
+    assert place.kinds("run-ended")[-1].payload["status"] == "settled"

@@ -110,9 +110,9 @@ def test_a_hostile_revision_is_refused_whole(flagship: Work, world: DemoWorld, n
     edits, codes = HOSTILE[name]
 
     class PartArrives(StepLauncher):
-        def launch(self, *, attempt: Attempt, plan_digest: str, period: Period) -> str:
+        def launch(self, *, attempt: Attempt, plan_digest: str, period: Period, lease_token: int) -> str:
             world.put(world.key("-part2.csv"), world.read(world.export_key))  # under the checked plan
-            return super().launch(attempt=attempt, plan_digest=plan_digest, period=period)
+            return super().launch(attempt=attempt, plan_digest=plan_digest, period=period, lease_token=lease_token)
 
     planner = ScriptedPlanner(lambda _, n: edited_plan([] if n == 1 else edits))
     report = settle(Settling(flagship, planner, PartArrives(flagship)), PERIOD)

@@ -34,9 +34,9 @@ class DiesAfter(StepLauncher):
         super().__init__(work)
         self.left = n
 
-    def launch(self, *, attempt: Attempt, plan_digest: str, period: Period) -> str:
+    def launch(self, *, attempt: Attempt, plan_digest: str, period: Period, lease_token: int) -> str:
         """Run it, and then die."""
-        run_id = super().launch(attempt=attempt, plan_digest=plan_digest, period=period)
+        run_id = super().launch(attempt=attempt, plan_digest=plan_digest, period=period, lease_token=lease_token)
         self.left -= 1
         if self.left == 0:
             raise Killed
@@ -88,9 +88,9 @@ def test_a_process_that_dies_before_it_asks_for_another_plan(flagship: Work, wor
     """The next run finds both files, opens an attempt on them, and reads both; the month is paid once."""
 
     class PartArrives(DiesAfter):
-        def launch(self, *, attempt: Attempt, plan_digest: str, period: Period) -> str:
+        def launch(self, *, attempt: Attempt, plan_digest: str, period: Period, lease_token: int) -> str:
             deliver_late(world)
-            return super().launch(attempt=attempt, plan_digest=plan_digest, period=period)
+            return super().launch(attempt=attempt, plan_digest=plan_digest, period=period, lease_token=lease_token)
 
     with pytest.raises(Killed):
         run(flagship, PartArrives(flagship, 1))
@@ -105,10 +105,10 @@ def test_a_process_that_dies_with_its_second_plan_goes_on_with_it(flagship: Work
     """The inputs of the attempt are those of its last revision: the next run continues it and asks no planner."""
 
     class PartArrives(DiesAfter):
-        def launch(self, *, attempt: Attempt, plan_digest: str, period: Period) -> str:
+        def launch(self, *, attempt: Attempt, plan_digest: str, period: Period, lease_token: int) -> str:
             if attempt.revision == 1:
                 deliver_late(world)
-            return super().launch(attempt=attempt, plan_digest=plan_digest, period=period)
+            return super().launch(attempt=attempt, plan_digest=plan_digest, period=period, lease_token=lease_token)
 
     with pytest.raises(Killed):
         run(flagship, PartArrives(flagship, 2))
@@ -126,9 +126,9 @@ def test_no_new_plan_for_what_the_done_steps_do_not_rest_on(flagship: Work, worl
     """With the late part something else changed that was admitted: the run stops, and the next one begins anew."""
 
     class Changes(StepLauncher):
-        def launch(self, *, attempt: Attempt, plan_digest: str, period: Period) -> str:
+        def launch(self, *, attempt: Attempt, plan_digest: str, period: Period, lease_token: int) -> str:
             deliver_late(world)
-            run_id = super().launch(attempt=attempt, plan_digest=plan_digest, period=period)
+            run_id = super().launch(attempt=attempt, plan_digest=plan_digest, period=period, lease_token=lease_token)
             if change == "replaced":
                 world.put(world.export_key, saturday.export_csv(world.pair.vendor[:-1]))
             else:

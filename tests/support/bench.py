@@ -44,6 +44,7 @@ from dagster_planexec.world.ports import Clock, Ports, Roots
 from dagster_planexec.world.probe import Probe
 from dagster_planexec.world.probes.table.tables import CountTable, FingerprintTable
 from dagster_planexec.world.subject import Subject
+from tests.support.paying import paying
 
 
 class RealClock(Clock):
@@ -80,6 +81,10 @@ class TableResult(Model):
 
 class TableTool(Tool):
     """Runs one statement per call, and counts its calls in the order in which they come."""
+
+    def __new__(cls, *_: Any, effect: Effect = "write", **__: Any) -> Any:
+        """One whose call cannot be undone is carried out line by line."""
+        return super().__new__(paying(cls) if effect == "irreversible" else cls)
 
     def __init__(self, name: str, calls: list[str], *, args: type[Model] = MakeArgs, effect: Effect = "write",
                  pre: tuple[str, ...] = (), post: tuple[str, ...] = (), fails: Failed | None = None,

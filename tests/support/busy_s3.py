@@ -10,6 +10,11 @@ from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
+REFUSALS = {
+    "slow-down": (503, b"<Error><Code>SlowDown</Code></Error>"),
+    "forbidden": (403, b"<Error><Code>AccessDenied</Code></Error>"),
+    "failing": (500, b"<Error><Code>InternalError</Code></Error>"),
+}
 NOT_FORWARDED = {"connection", "transfer-encoding", "content-length", "host"}
 
 
@@ -26,6 +31,10 @@ class BusyS3:
     """Reads that are never answered while the server stands."""
     accepted_keys: set[str] | None = None
     """Access key ids that are taken; None takes all."""
+    spoil: str | None = None
+    """What becomes of every read: `slow-down`, `forbidden`, `failing`, `cut` in the middle, or `silent`."""
+    methods: set[str] = field(default_factory=set)
+    """Of all requests so far."""
     over: threading.Event = field(default_factory=threading.Event)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -45,6 +54,7 @@ def busy_s3(behind: str) -> Iterator[BusyS3]:
 
         def do(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length") or 0))
+            busy.methods.add(self.command)
             if busy.accepted_keys is not None and not self._key_is_known():
                 self._answer(403, b"<Error><Code>InvalidAccessKeyId</Code><Message>no</Message></Error>")
                 return
@@ -52,11 +62,14 @@ def busy_s3(behind: str) -> Iterator[BusyS3]:
                 with busy.lock:
                     busy.reads += 1
                     number = busy.reads
-                if number in busy.silent_reads:
+                if number in busy.silent_reads or busy.spoil == "silent":
                     busy.over.wait(60)
                     return
                 if number in busy.busy_reads:
                     self._answer(503, b"<Error><Code>SlowDown</Code></Error>", busy.busy_reads[number])
+                    return
+                if busy.spoil in REFUSALS:
+                    self._answer(*REFUSALS[busy.spoil])
                     return
             self._forward(body)
 
@@ -73,6 +86,9 @@ def busy_s3(behind: str) -> Iterator[BusyS3]:
             content = answer.read()
             kept = {k: v for k, v in answer.getheaders() if k.lower() not in NOT_FORWARDED}
             length = answer.getheader("content-length") if self.command == "HEAD" else None
+            if busy.spoil == "cut" and busy.is_read(self.command, self.path):
+                length, content = str(len(content)), content[: len(content) // 2]
+                self.close_connection = True
             self._answer(answer.status, content, kept, length=length)
             connection.close()
 
@@ -94,6 +110,7 @@ def busy_s3(behind: str) -> Iterator[BusyS3]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
+    server.handle_error = lambda *_: None  # type: ignore[method-assign] - a reader that has had enough is no news
     threading.Thread(target=server.serve_forever, daemon=True).start()
     busy.endpoint = f"http://127.0.0.1:{server.server_address[1]}"
     try:

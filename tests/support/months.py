@@ -11,8 +11,10 @@ from pathlib import Path
 from assets.demo.fault_ports import FaultListener
 from assets.demo.local_s3 import client_for
 from assets.vendor_reconciliation.task import FOLDER, TASK
+from dagster_planexec.checks.catalogue import BINDERS
+from dagster_planexec.checks.scope import Binder
 from dagster_planexec.contract.task import Task
-from dagster_planexec.contract.tool import ToolRegistry
+from dagster_planexec.contract.tool import Tool, ToolRegistry
 from dagster_planexec.execute.step.runner import run_step
 from dagster_planexec.execute.work import Run, StepReport, Work
 from dagster_planexec.journal.admission import decode_admission
@@ -27,10 +29,10 @@ from dagster_planexec.resources.duckdb_credits import DuckDbCredits
 from dagster_planexec.resources.duckdb_warehouse import DuckDbWarehouse
 from dagster_planexec.resources.s3_object_store import S3ObjectStore
 from dagster_planexec.settle import settle
-from dagster_planexec.settling.parts import Launcher, Settling
+from dagster_planexec.settling.parts import Asking, Launcher, Settling
 from dagster_planexec.tools import BUILTIN_TOOLS
 from dagster_planexec.world.period import Period
-from dagster_planexec.world.ports import Ports, Roots
+from dagster_planexec.world.ports import Clock, Ports, Roots
 from dagster_planexec.world.system_clock import SystemClock
 
 _runs = itertools.count(1)
@@ -63,12 +65,12 @@ class Loop(Launcher):
     work: Work
     reports: list[StepReport] = field(default_factory=list)
 
-    def launch(self, *, attempt: Attempt, plan_digest: str, period: Period) -> str:
+    def launch(self, *, attempt: Attempt, plan_digest: str, period: Period, lease_token: int) -> str:
         """Every step in the order of the plan's graph."""
         plan = self.work.journal.load_plan(plan_digest)
         run_id = f"plan-run-{next(_runs)}-{uuid.uuid4().hex[:8]}"
         admission = decode_admission(attempt.admission)
-        run = Run(self.work, attempt.id, plan, plan_digest, period, admission, run_id)
+        run = Run(self.work, attempt.id, plan, plan_digest, period, admission, run_id, lease_token=lease_token)
         for step in topological_order(edges(plan)):
             decision: Decision = Retry("", 0)
             while isinstance(decision, Retry):
@@ -88,26 +90,37 @@ class World:
     task: Task = TASK
     planner: Counted = field(default_factory=Counted)
     fault: FaultListener | None = None
+    clock: Clock = field(default_factory=SystemClock)
+    checks: Mapping[str, Binder] | None = None
+    """Instead of those of the package."""
+    tools: Sequence[Tool] = BUILTIN_TOOLS
 
     def work(self, *, listeners: Sequence[Listener] = ()) -> Work:
         """Everything that carries it out; the journal is the environment's `default`."""
         warehouse = DuckDbWarehouse(self.home / "warehouse.duckdb")
-        clock = SystemClock()
+        clock = self.clock
         roots = Roots(sql=self.home / "sql", reports=self.home / "reports", landing=self.home / "landing")
         store = S3ObjectStore(client_for(self.endpoint))
         ports = Ports(store, warehouse, DuckDbCredits(warehouse, clock), clock, roots)
         told = [*listeners, *([self.fault.on_event] if self.fault else [])]
         journal = Journal(listeners=told)
         wrapped = self.fault.wrap(ports) if self.fault else ports
-        return Work(self.task, ToolRegistry(BUILTIN_TOOLS).restricted_to(self.task.tools), wrapped, journal)
+        tools = ToolRegistry(self.tools).restricted_to(self.task.tools)
+        return Work(self.task, tools, wrapped, journal, BINDERS if self.checks is None else self.checks)
 
     def settle(
-        self, *, listeners: Sequence[Listener] = (), replan: bool = False, task_run_id: str | None = None
+        self,
+        *,
+        listeners: Sequence[Listener] = (),
+        replan: bool = False,
+        task_run_id: str | None = None,
+        asking: Asking | None = None,
     ) -> RunReport:
         """One run of the month."""
         work = self.work(listeners=listeners)
         try:
-            settling = Settling(work, self.planner, Loop(work), task_run_id or f"task-run-{uuid.uuid4().hex[:8]}")
+            run_id = task_run_id or f"task-run-{uuid.uuid4().hex[:8]}"
+            settling = Settling(work, self.planner, Loop(work), run_id, asking=asking or Asking())
             return settle(settling, self.task.period(self.period), replan=replan)
         finally:
             work.journal.close()

@@ -13,6 +13,8 @@ from dagster_planexec.execute.admit import admit_inputs
 from dagster_planexec.execute.work import Work
 from dagster_planexec.journal.admission import encode_admission
 from dagster_planexec.journal.journal import Attempt
+from dagster_planexec.journal.money.holder import holder_here
+from dagster_planexec.journal.money.leases import Lease, take
 from dagster_planexec.journal.run_report import StepEntry, close_steps, read_steps
 from dagster_planexec.plan.model import Plan
 from dagster_planexec.planner.request import PlanRequest
@@ -68,8 +70,16 @@ def launched(
     attempt = adopted(work, period, plan)
     parent = parent or task_run(instance)
     launcher = DagsterLauncher(binding, instance, task_run_id=parent.run_id)
-    run_id = launcher.launch(attempt=attempt, plan_digest=attempt.plan_digest or "", period=period)
-    close_steps(work.journal, attempt.id, run_id, plan)
+    lease = take(work.journal, task=work.task.name, period=period.text, holder=holder_here(), lasts_s=60)
+    assert isinstance(lease, Lease)
+    try:
+        run_id = launcher.launch(
+            attempt=attempt, plan_digest=attempt.plan_digest or "", period=period, lease_token=lease.token
+        )
+    finally:
+        lease.release()
+    irreversible = [name for name in work.tools if work.tools[name].contract.effect == "irreversible"]
+    close_steps(work.journal, attempt.id, run_id, plan, irreversible=irreversible)
     run = instance.get_run_by_id(run_id)
     assert run is not None
     return run, {step.id: step for step in read_steps(work.journal, attempt.id, run_id, plan)}

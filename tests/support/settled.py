@@ -51,11 +51,12 @@ class StepLauncher(Launcher):
     def __init__(self, work: Work) -> None:
         self._work = work
 
-    def launch(self, *, attempt: Attempt, plan_digest: str, period: Period) -> str:
+    def launch(self, *, attempt: Attempt, plan_digest: str, period: Period, lease_token: int) -> str:
         """The id of the run."""
         run_id = f"run-{next(_runs)}"
         plan = self._work.journal.load_plan(plan_digest)
-        run = Run(self._work, attempt.id, plan, plan_digest, period, decode_admission(attempt.admission), run_id)
+        run = Run(self._work, attempt.id, plan, plan_digest, period, decode_admission(attempt.admission), run_id,
+                  lease_token=lease_token)  # fmt: skip
         for step_id in topological_order(edges(plan)):
             while run_step(run, step_id).state is None:
                 pass

@@ -35,6 +35,7 @@ from dagster_planexec.contract.tool import (
 )
 from dagster_planexec.plan.model import Plan
 from dagster_planexec.world.probe import Probe
+from tests.support.paying import OneLine
 
 
 class GetArgs(Model):
@@ -114,6 +115,10 @@ class _Idle(Tool):
         raise NotImplementedError
 
 
+class _IdleEffect(OneLine, _Idle):
+    """The same, of a call that cannot be undone."""
+
+
 def idle_tool(
     name: str,
     args: type[Model],
@@ -127,7 +132,7 @@ def idle_tool(
 ) -> Tool:
     """A tool with this contract."""
     lookup = "by-key" if effect == "irreversible" else "none"
-    return _Idle(
+    return (_IdleEffect if effect == "irreversible" else _Idle)(
         ToolContract(
             name, name, args, result, effect, pre, post, {}, lookup=lookup, writes=writes, perishable=perishable
         )

@@ -19,9 +19,8 @@ from dagster_planexec.errors import PortError
 from dagster_planexec.journal.journal import Journal
 from dagster_planexec.journal.told.trace import trace_of_run
 from dagster_planexec.world.ports import (
+    Credit,
     CreditApi,
-    CreditLine,
-    IssueReport,
     ObjectFacts,
     ObjectStore,
     ObjectStream,
@@ -64,13 +63,16 @@ class NeverAnswers(CreditApi):
         self._inner = inner
         self._asked = False
 
-    def issued(self, scope: str, period: str) -> Any:
+    @property
+    def target(self) -> str:
+        return self._inner.target
+
+    def listed(self, scope: str, period: str) -> Any:
         if self._asked:
             raise PortError("TIMEOUT", "the credit system has not answered within 60 s")
-        return self._inner.issued(scope, period)
+        return self._inner.listed(scope, period)
 
-    def issue(self, scope: str, period: str, lines: Any, currency: str) -> IssueReport:
-        _: list[CreditLine] = list(lines)
+    def issue(self, credit: Credit) -> None:
         self._asked = True
         raise PortError("TIMEOUT", "the credit system has not answered within 60 s")
 

@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 from dagster_planexec.checks.check import BoundCheck, Check, Finding, NotApplicable, Stated
+from dagster_planexec.checks.effect.judged_credits import credits_to_issue
 from dagster_planexec.checks.scope import StepScope
-from dagster_planexec.contract.layout import credit_shape, effect_scope
+from dagster_planexec.contract.layout import effect_scope
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.observation import Observation, Source
 from dagster_planexec.world.period import Period
-from dagster_planexec.world.probes.result.credits import CreditLines
 from dagster_planexec.world.subject import Subject
 
 NAME = "period_may_have_effects"
 
 
 def period_may_have_effects(scope: StepScope, phase: Phase) -> tuple[BoundCheck, ...]:
-    """Before `effects_from`, and in a backfill, no line may be credited without a person."""
+    """Before `effects_from` nothing may be credited by anybody; in a backfill, nothing without a person.
+
+    The harness does not even begin a step that cannot be undone before `effects_from`; this is the second lock.
+    """
     _, text = effect_scope(scope.task)
     first = Period.parse(text, scope.task.granularity)
     clause = scope.stated_by_task("effects_from")
     if scope.period < first:
-        why, how = f"{scope.period} is before {first}, from which effects count", "wait for a person"
+        code, why, how = (
+            "EFFECTS_NOT_DUE",
+            f"{scope.period} is before {first}, from which effects count",
+            "stay unissued",
+        )
     elif scope.backfill is not None:
         # Whoever selects a year of partitions wants reports; a year of payments is not asked for by the same click.
-        why, how = (
+        code, why, how = (
+            "APPROVAL_REQUIRED",
             f"{scope.period} is part of backfill {scope.backfill}",
             "wait; a run of that period alone issues them",
         )
@@ -35,9 +43,8 @@ def period_may_have_effects(scope: StepScope, phase: Phase) -> tuple[BoundCheck,
     def judge(seen: Observation, _: Observation | Stated) -> Finding:
         count = seen["count"]
         if count == 0:
-            return Finding("passed", 0, 0, "there is nothing to credit")
+            return Finding("passed", 0, 0, "nothing is left to credit")
         words = f"{why}: {count} credit lines {how}"
-        return Finding("failed", 0, count, words, "APPROVAL_REQUIRED")
+        return Finding("failed", 0, count, words, code)
 
-    probe = CreditLines(scope.args.source, credit_shape(scope.task))
-    return (Check(NAME, phase, probe, Stated(0, clause), judge, absent_code="TABLE_GONE"),)
+    return (Check(NAME, phase, credits_to_issue(scope), Stated(0, clause), judge, absent_code="TABLE_GONE"),)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from decimal import Decimal
 
 from dagster_planexec.checks.check import BoundCheck, Check, Finding, Stated
+from dagster_planexec.checks.effect.judged_credits import credits_to_issue
 from dagster_planexec.checks.scope import StepScope
-from dagster_planexec.contract.layout import credit_cap_of, credit_shape, currency_of, lower_cap
+from dagster_planexec.contract.layout import credit_cap_of, currency_of, lower_cap
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.observation import Observation, Source
-from dagster_planexec.world.probes.result.credits import CreditLines
 from dagster_planexec.world.subject import Subject
 
 NAME = "within_cap"
@@ -23,7 +23,10 @@ _UNSOUND = (
 
 
 def within_cap(scope: StepScope, phase: Phase) -> tuple[BoundCheck, ...]:
-    """The exact sum of the credit lines against the task's cap, or the plan's argument or claim where that is lower."""
+    """Everything that the period would be credited in all, what was issued before included, against the cap.
+
+    The cap is the task's, or the plan's argument or claim where that is lower.
+    """
     currency = currency_of(scope.task)
     cap = lower_cap(scope.task, scope.args.cap)
     lowered = cap < credit_cap_of(scope.task)
@@ -37,11 +40,14 @@ def within_cap(scope: StepScope, phase: Phase) -> tuple[BoundCheck, ...]:
             if seen[fact]:
                 text = f"{seen[fact]} lines to be credited {words}, so their sum means nothing"
                 return Finding("failed", cap, f"{seen[fact]} lines {words}", text, code)
-        amount = Decimal(str(seen["amount"]))
-        said = f"{seen['count']} credits of {amount:,} {currency}, cap {cap:,} {currency}"
+        amount, issued = Decimal(str(seen["amount"])), Decimal(str(seen["issued_amount"]))
+        before = f", {issued:,} {currency} issued before" if issued else ""
+        said = f"{seen['count']} credits of {amount:,} {currency}{before}, cap {cap:,} {currency}"
+        if not seen["count"]:
+            return Finding("passed", cap, amount, f"nothing is left to credit{before}, cap {cap:,} {currency}")
+        amount += issued
         if amount <= cap:
             return Finding("passed", cap, amount, said)
         return Finding("failed", cap, amount, f"cap exceeded: {said}", "CAP_EXCEEDED")
 
-    probe = CreditLines(scope.args.source, credit_shape(scope.task))
-    return (Check(NAME, phase, probe, Stated(cap, source), judge, absent_code="TABLE_GONE"),)
+    return (Check(NAME, phase, credits_to_issue(scope), Stated(cap, source), judge, absent_code="TABLE_GONE"),)

@@ -7,8 +7,9 @@ from datetime import datetime
 from dagster_planexec.checks.check import Stated
 from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.file_contract import SUFFIXES
+from dagster_planexec.contract.task import Task
 from dagster_planexec.contract.tool import AdmittedObject
-from dagster_planexec.world.ingest import Compression
+from dagster_planexec.world.ingest import MOST_DECODED, Compression
 from dagster_planexec.world.observation import Fact, Observation, Source
 from dagster_planexec.world.probes.delivery.landed import HashLanded
 from dagster_planexec.world.subject import Subject, s3_object
@@ -32,7 +33,15 @@ def not_admitted(scope: StepScope) -> Stated:
 
 def landed_copy(scope: StepScope, sha256: str) -> HashLanded:
     """The probe of a landed copy of the step's object; one and the same for every check, so it is read once."""
-    return HashLanded(scope.roots.landed_path(sha256), sha256, compression_of(scope.args.key))
+    path, key = scope.roots.landed_path(sha256), scope.args.key
+    return HashLanded(path, sha256, compression_of(key), most_bytes_of(scope.task))
+
+
+def most_bytes_of(task: Task) -> int:
+    """How long a delivered file of the task may be, decoded: its contract's word."""
+    filled = next((one for one in task.inputs if task.drop is not None and one.name == task.drop.input), None)
+    contract = task.contracts.get(filled.contract) if filled is not None else None
+    return MOST_DECODED if contract is None else contract.max_bytes
 
 
 def compression_of(key: str) -> Compression:

@@ -51,6 +51,9 @@ def _judge(size: Fact, sha256: Fact) -> Judge:
             return Finding("not-evaluated", expected, seen, text, "VALIDATION_ERROR")
         if (observed["size"], observed["sha256"]) != (size, sha256):
             return Finding("failed", expected, seen, f"{broken} {seen}{when}", "TRUNCATED_STREAM")
+        if observed.facts.get("too_large"):
+            text = f"claim `{NAME}` broken: {observed['reason']}{when}"
+            return Finding("failed", expected, seen, text, "TOO_LARGE")
         if not observed["decodes"]:
             seen = f"{seen}, undecodable: {observed['reason']}"
             text = f"claim `{NAME}` broken: the file does not decode: {observed['reason']}{when}"

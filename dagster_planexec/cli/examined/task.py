@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING
 from dagster_planexec.checks.catalogue import BINDERS
 from dagster_planexec.checks.sql_lint import lint_sql
 from dagster_planexec.checks.static.static_check import static_check
+from dagster_planexec.cli.examined.approvals import approvals
 from dagster_planexec.cli.examined.examined import Doubt, Examined, tried
 from dagster_planexec.compiler.binding import TaskBinding, load_binding
 from dagster_planexec.contract.codes import meaning
-from dagster_planexec.contract.layout import drop_of
+from dagster_planexec.contract.layout import drop_of, effect_scope
 from dagster_planexec.definitions.partitions import just_closed
 from dagster_planexec.definitions.triggers.drop_look import Sorter
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.admit import read_sql
+from dagster_planexec.journal.store.place import place_of
 from dagster_planexec.planner.request import PlanRequest
 
 if TYPE_CHECKING:
@@ -56,6 +58,9 @@ def examined_task(name: str, planned: PlannedTask) -> Iterator[Examined]:
     yield tried(f"{name}: warehouse", lambda: _warehouse(task, found))
     if task.drop is not None or READS_SQL in task.tools or found.roots.sql.is_dir():
         yield tried(f"{name}: sql", lambda: _sql(task, found.roots.sql))
+    if task.irreversible is not None:
+        yield tried(f"{name}: effects", lambda: _effects(binding, found))
+        yield tried(f"{name}: approvals", lambda: approvals(task))
     yield tried(f"{name}: folders", lambda: _folders(found.roots))
     yield tried(f"{name}: planner", lambda: _planner(planned, found.roots.sql))
 
@@ -153,6 +158,23 @@ def _sql(task: Task, root: Path) -> str:
             hint="a file holds one SELECT that DuckDB can read",
         )  # fmt: skip
     return f"{count} .sql file{'' if count == 1 else 's'} in {root}"
+
+
+def _effects(binding: TaskBinding, ports: Ports) -> str | Doubt:
+    """Where what cannot be undone goes, from which period on, and what remembers it."""
+    scope, first = effect_scope(binding.task)
+    seen = f"{scope} from {first} into {ports.credits.target}; journal {binding.journal!r} is declared durable"
+    try:
+        issued = len(ports.credits.issued(scope, just_closed(binding.task, ports.clock.now()).text))
+    except PlanexecError as error:
+        if error.code != "TABLE_GONE":  # a warehouse that the first run makes
+            raise
+        issued = 0
+    answers = f"{issued} line{'' if issued == 1 else 's'} issued for the period just closed"
+    place = place_of(binding.journal, looking=True)
+    if place.backend == "sqlite":
+        return f"{seen}, and is the file {place.file}; {answers}"
+    return f"{seen}, in {place.backend}; {answers}"
 
 
 def _folders(roots: Roots) -> str:

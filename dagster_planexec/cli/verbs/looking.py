@@ -18,23 +18,25 @@ from dagster_planexec.cli.asked import nearest, period_of
 from dagster_planexec.cli.document import of_task
 from dagster_planexec.cli.home import remembered, unknown
 from dagster_planexec.cli.printing import STYLES, paper, print_cut, print_json, print_run
-from dagster_planexec.cli.shown.hold import print_hold
+from dagster_planexec.cli.shown.holds.hold import print_hold
+from dagster_planexec.cli.verbs.deciding import shown_hold
 from dagster_planexec.cli.verbs.tracing import print_trace
 from dagster_planexec.compiler.binding import work_of
 from dagster_planexec.contract.codes import meaning
 from dagster_planexec.definitions.shown.months import COLUMNS, counts_of, months_of
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.admit import read_sql
-from dagster_planexec.journal.encoding import decode, plain
 from dagster_planexec.journal.journal import Attempt, Journal
-from dagster_planexec.journal.money.holds import hold
+from dagster_planexec.journal.money.holder import as_document
+from dagster_planexec.journal.money.leases import Standing, held_now
 from dagster_planexec.journal.run_report import load_report, newest_report
 from dagster_planexec.journal.told.trace import known_attempt, trace_of_attempt
 from dagster_planexec.plan.digest import full_digest
 from dagster_planexec.plan.foreign.json_lines import refuse_packed, what_to_do
 from dagster_planexec.plan.model import MAX_PLAN_BYTES, Plan, as_json, parse_plan, read_json
 from dagster_planexec.settle import prepare
-from dagster_planexec.settling.parts import Launcher, Settling
+from dagster_planexec.settling.parts import Asking, Launcher, Settling
+from dagster_planexec.world.local.regular import open_named
 from dagster_planexec.world.period import Period
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ _DIGEST = re.compile(r"[0-9a-f]{8,64}")
 class _NoLauncher(Launcher):
     """For verbs that run nothing."""
 
-    def launch(self, *, attempt: Attempt, plan_digest: str, period: Period) -> str:  # noqa: ARG002 - the interface
+    def launch(self, *, attempt: Attempt, plan_digest: str, period: Period, lease_token: int) -> str:  # noqa: ARG002 - the interface
         """Refuse."""
         raise PlanexecError("INTERNAL", "a plan was to be run by a verb that only looks")
 
@@ -56,7 +58,8 @@ def propose(planned: PlannedTask, period: Period, *, show: bool) -> dict[str, An
     """The document of a plan that was proposed and checked against the world, and not run."""
     work = work_of(planned.binding)
     try:
-        prepared = prepare(Settling(work, planned.planner(), _NoLauncher()), period)
+        asking = Asking(started_by="the command planexec plan")
+        prepared = prepare(Settling(work, planned.planner(), _NoLauncher(), asking=asking), period)
     finally:
         work.journal.close()
     if show and prepared.checked is not None:
@@ -113,7 +116,7 @@ def _period_of(planned: PlannedTask, plan: Plan) -> Period:
 
 def _read_plan(path: Path) -> Plan:
     try:
-        with path.open("rb") as file:
+        with open_named(path) as file:
             raw = file.read(MAX_PLAN_BYTES + 1)
         refuse_packed(raw)
     except OSError as error:
@@ -167,10 +170,8 @@ def _find(
 ) -> tuple[str, Mapping[str, Any]] | None:
     if is_task and (newest := newest_report(journal, reference, period)) is not None:
         return "run", newest
-    if reference.startswith("hold_") and (held := hold(journal, reference)) is not None:
-        return "hold", {"id": held.id, "task": held.task, "period": held.period, "step": held.step, "code": held.code,
-                        "state": held.state, "plan": held.plan_digest, "opened_at": held.opened_at,
-                        **plain(decode(dict(held.facts)))}  # fmt: skip
+    if reference.startswith("hold_") and (held := shown_hold(journal, reference)) is not None:
+        return "hold", held
     if reference.startswith("att_") and (attempt := known_attempt(journal, reference)) is not None:
         events = [
             {"at": e.at, "kind": e.kind, "step": e.step, "run": e.run_id, **e.payload}
@@ -188,9 +189,10 @@ def status(planned: PlannedTask, *, as_json: bool) -> None:
     task = planned.binding.task
     with remembered(planned.binding.journal) as journal:
         months = months_of(task, journal, planned.binding.resources.clock.now())
+        held = held_now(journal, task.name) if journal else {}
     counts = counts_of(months)
     if as_json:
-        lines = [month.as_json() for month in months]
+        lines = [{**month.as_json(), "running": _running(held.get(month.period.text))} for month in months]
         print_json({"version": 1, "task": task.name, "counts": counts, "periods": lines})
         return
     table = Table(*COLUMNS, box=None, pad_edge=False)
@@ -201,3 +203,13 @@ def status(planned: PlannedTask, *, as_json: bool) -> None:
         )
     paper().print(table)
     paper().print(Text(", ".join(f"{word} {count}" for word, count in counts.items() if count), "dim"))
+    for one in held.values():
+        paper().print(Text(one.words, "yellow"), soft_wrap=True)
+
+
+def _running(found: Standing | None) -> dict[str, Any] | None:
+    """Who works on a period now, as `--json` has it."""
+    if found is None:
+        return None
+    times = {"since": found.since.isoformat(), "last_beat_at": found.beat_at.isoformat()}
+    return {**as_document(found.holder), **times, "lasts_s": found.lasts_s}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from dagster_planexec.cli.project import ProjectFolder
     from dagster_planexec.definitions.planned_task import PlannedTask
+    from dagster_planexec.journal.money.holds import HoldRecord
 
 LOG = "last_run.log"
 """Dagster's own log of the last run from the command line, in the home."""
@@ -33,19 +35,53 @@ def run_task(
     Raises:
         PlanexecError: HOME_UNWRITABLE.
     """
+    from dagster_planexec.definitions.planned_task import task_run_name  # noqa: PLC0415 - Dagster, where it is needed
+
+    task = planned.binding.task
+    started = Started(
+        task_run_name(task), {"ops": {task.name: {"config": {"replan": replan}}}}, "the command planexec run"
+    )
+    return run_job(folder, planned, period, home, started, console)
+
+
+def continue_task(
+    folder: ProjectFolder, planned: PlannedTask, held: HoldRecord, home: Path, console: Console
+) -> dict[str, Any]:
+    """Continue the period of an approved hold, and return its document. Raises as `run_task`."""
+    from dagster_planexec.definitions.planned_task import continue_name, finish_name  # noqa: PLC0415 - as above
+
+    task = planned.binding.task
+    config = {"ops": {finish_name(task): {"config": {"hold": held.id}}}}
+    started = Started(continue_name(task), config, "the command planexec continue")
+    return run_job(folder, planned, task.period(held.period), home, started, console)
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """What is run, and by which command."""
+
+    job: str
+    config: Mapping[str, Any]
+    by: str
+
+
+def run_job(
+    folder: ProjectFolder, planned: PlannedTask, period: Period, home: Path, started: Started, console: Console
+) -> dict[str, Any]:
+    """Run one of the task's jobs for one period. Raises as `run_task`."""
     import dagster as dg  # noqa: PLC0415 - a second that `--help` does not pay
 
-    from dagster_planexec.definitions.build import task_job  # noqa: PLC0415 - as above
+    from dagster_planexec.definitions.asking import STARTED_BY_TAG  # noqa: PLC0415 - as above
 
     task = planned.binding.task
     journal = Journal(planned.binding.journal)
-    job = folder.module().defs.resolve_job_def(task_job(task).name)
+    job = folder.module().defs.resolve_job_def(started.job)
     try:
         with _quiet(home / LOG), dg.DagsterInstance.get() as instance, following(journal, task.name, period, console):
-            config = {"ops": {task.name: {"config": {"replan": replan}}}}
             result = job.execute_in_process(
-                instance=instance, partition_key=period.key, raise_on_error=False, run_config=config
-            )
+                instance=instance, partition_key=period.key, raise_on_error=False, run_config=dict(started.config),
+                tags={STARTED_BY_TAG: started.by},
+            )  # fmt: skip
         document = load_report(journal, result.run_id)
     finally:
         journal.close()

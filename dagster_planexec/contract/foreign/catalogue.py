@@ -57,7 +57,24 @@ def _entry(value: Mapping[str, Any]) -> Mapping[str, Any]:
     twice = next((found for found in value.values() if isinstance(found, NotJson)), None)
     if twice is not None:
         raise PlanexecError("BAD_CONTRACT", f"expected {twice.expected}, saw {twice.seen}")
+    half = _half_character(value)
+    if half is not None:
+        raise PlanexecError("BAD_CONTRACT", f"expected text, saw half a character in {half[:60]!a}")
     return value
+
+
+def _half_character(value: Any) -> str | None:  # noqa: ANN401 - any JSON
+    """The first text, key or value, that no encoding can write: JSON may escape half of a surrogate pair."""
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, Mapping):
+            left += [*one.keys(), *one.values()]
+        elif isinstance(one, list):
+            left += one
+        elif isinstance(one, str) and not one.isascii() and any("\ud800" <= c <= "\udfff" for c in one):
+            return one
+    return None
 
 
 def _shown(path: Path) -> str:

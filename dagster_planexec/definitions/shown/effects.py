@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import dagster as dg
 
+from dagster_planexec.compiler.markup import escaped
 from dagster_planexec.contract.task import Deliverable
 from dagster_planexec.definitions.shown.ending import hold_metadata
 from dagster_planexec.journal.run_report import RunReport, StepEntry, credits_of
 
+Context = dg.AssetExecutionContext | dg.OpExecutionContext
 
-def log_effects(context: dg.AssetExecutionContext, report: RunReport) -> None:
+
+def log_effects(context: Context, report: RunReport) -> None:
     """One event per irreversible deliverable that this run reached."""
     for deliverable in report.task.deliverables:
         if deliverable.repeatable:
@@ -22,7 +25,7 @@ def log_effects(context: dg.AssetExecutionContext, report: RunReport) -> None:
 
 
 def _event(
-    context: dg.AssetExecutionContext, report: RunReport, deliverable: Deliverable, step: StepEntry
+    context: Context, report: RunReport, deliverable: Deliverable, step: StepEntry
 ) -> dg.AssetMaterialization | dg.AssetObservation | None:
     key, partition = dg.AssetKey(deliverable.name), report.period.key
     links = {"plan_run": dg.MetadataValue.dagster_run(report.plan_run_id)} if report.plan_run_id else {}
@@ -48,5 +51,9 @@ def _event(
                 key, description="Waits for a person; nothing was issued", partition=partition,
                 metadata={**hold_metadata(report), **links},
             )  # fmt: skip
+        case "not-run" if step.code == "EFFECTS_NOT_DUE":
+            return dg.AssetObservation(
+                key, description=f"Not due: {escaped(step.reason, 500)}", partition=partition, metadata=links
+            )
         case _:
             return None

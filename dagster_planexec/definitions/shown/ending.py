@@ -97,9 +97,9 @@ def next_command(report: RunReport) -> str:
 
 
 def ending(report: RunReport, made: Sequence[Made]) -> dg.Failure | None:
-    """The failure of a task run, or None if it ends green: succeeded, or waiting for a person or for a time."""
-    if report.status == "waiting":
-        return None  # what is not made yet is made by the run that the waits sensor starts
+    """The failure of a task run, or None if it ends green: succeeded, waiting for a person or a time, stood back."""
+    if report.status in {"waiting", "stood-back"}:
+        return None  # what is not made yet is made by the run that a sensor starts, or by the one that holds the month
     if report.status in {"succeeded", "held"}:
         left = next((m for m in made if not m.is_made), None)
         if left is None:
@@ -110,6 +110,14 @@ def ending(report: RunReport, made: Sequence[Made]) -> dg.Failure | None:
     step = next((s for s in report.steps if s.outcome == "failed"), None)
     shut = first_shut(step.checks if step else report.live)
     return failure(told(report), code=report.code, step=step.id if step else None, verdict=shut, more=_links(report))
+
+
+def as_told(error: Exception | None) -> Exception | None:
+    """An unforeseen error as Dagster may store it: its place, its name and its words, without secrets or its causes."""
+    if error is None:
+        return None
+    said = one_line(f"{type(error).__name__}: {error}", LONGEST_TOLD)
+    return RuntimeError(said).with_traceback(error.__traceback__)
 
 
 def told(report: RunReport) -> str:

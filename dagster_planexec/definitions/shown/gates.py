@@ -57,6 +57,8 @@ class Gate:
     """False if no step could have had it: known from the plan, not from what was seen."""
     because: str = ""
     """Why the run came no further, if it did not: the one sentence, for gates that it did not reach."""
+    held_by: str = ""
+    """Who holds the month, if the run has done nothing for that."""
 
     @property
     def shut(self) -> Verdict | None:
@@ -67,6 +69,10 @@ class Gate:
     def opens(self) -> bool:
         """Whether it was judged and lets the deliverable through. Not judged is shut."""
         return not self.applies or (bool(self.verdicts) and self.shut is None)
+
+    @property
+    def _not_reached(self) -> str:
+        return f"not reached: {self.held_by}" if self.held_by else "not reached"
 
     def result(self, plan_run_id: str | None) -> dg.AssetCheckResult:
         """The gate as Dagster shows it, also when it was never reached."""
@@ -79,7 +85,7 @@ class Gate:
             return dg.AssetCheckResult(
                 asset_key=self.deliverable, check_name=self.name, passed=self.opens,
                 severity=dg.AssetCheckSeverity.WARN, metadata=link,
-                description="not reached" if self.applies else "no step takes another step's result",
+                description=self._not_reached if self.applies else "no step takes another step's result",
             )  # fmt: skip
         shut = self.shut
         step = next(s for s, v in self.verdicts if v is (shut or self.verdicts[0][1]))
@@ -114,10 +120,13 @@ class Made:
 def made_by(report: RunReport, tools: ToolRegistry) -> Iterator[Made]:
     """What became of each repeatable deliverable."""
     because = "" if report.status == "succeeded" else one_line(report.text, LONGEST_TOLD)
+    held_by = because if report.status == "stood-back" else ""
     for deliverable in repeatable(report.task):
         steps = tuple(step for step in report.steps if step.tool in deliverable.tools)
         gates = tuple(
-            Gate(name, deliverable.name, _verdicts(report, steps, name), _applies(report, steps, name), because)
+            Gate(
+                name, deliverable.name, _verdicts(report, steps, name), _applies(report, steps, name), because, held_by
+            )
             for name in gates_of(report.task, deliverable, tools)
         )
         yield Made(deliverable, steps, gates)

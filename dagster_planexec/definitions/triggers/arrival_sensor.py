@@ -30,6 +30,7 @@ from dagster_planexec.journal.arrivals.requests import (
     unstarted,
     was_last,
 )
+from dagster_planexec.journal.money.leases import held_now
 
 QUIET_VARIABLE = "PLANEXEC_QUIET_S"
 """Overrides every task's quiet period, in seconds: a demo does not wait a quarter of an hour."""
@@ -52,7 +53,8 @@ def arrival_sensor(binding: TaskBinding, *, interval_s: int | None = None) -> dg
     A delivery is what lies in the drop for one period. It has settled when nothing of it came or was replaced for the
     quiet period, and it is asked for if it holds anything that the last request of its period did not: a new key, other
     bytes under a known key, the same bytes sent again. What was deleted is nothing new. While a task run of the period
-    has not ended the delivery waits, and comes next.
+    has not ended, or anything else holds the period, the delivery waits, and comes next; what a run was
+    asked for that stood back for another is asked for again.
 
     A delivery is also asked for if a person or the schedule has run the period on it already. Whether that run saw all
     of it, and was ended by something that has passed, is not for a sensor to find out; the run that is asked for
@@ -158,7 +160,7 @@ def look_at_drop(work: Work, cursor: str | None, runs: TaskRuns) -> Tick:
 def _requests(work: Work, runs: TaskRuns, quiet: timedelta) -> tuple[list[dg.RunRequest], Waiting]:
     task, now = work.task, work.ports.clock.now()
     requests: list[dg.RunRequest] = []
-    waiting = Waiting()
+    waiting, held = Waiting(), held_now(work.journal, task.name)
     for delivery in deliveries(work.journal, task.name):
         if delivery.news == 0:
             continue
@@ -175,6 +177,8 @@ def _requests(work: Work, runs: TaskRuns, quiet: timedelta) -> tuple[list[dg.Run
             waiting.next_time.append(period.text)
         elif (running := runs.unfinished(period.key)) is not None:
             waiting.running.append(f"{period.text}: {running}")
+        elif period.text in held:
+            waiting.running.append(f"{period.text}: {held[period.text].words}")
         else:
             run_key = ask(work.journal, task.name, period, digest, delivery.objects)
             requests.append(_request(run_key, period.key, delivery))

@@ -11,6 +11,7 @@ import dagster as dg
 
 from dagster_planexec.compiler.plan_run import PARTITION_TAG
 from dagster_planexec.contract.task import Task
+from dagster_planexec.definitions.planned_task import finish_name
 from dagster_planexec.definitions.triggers.task_runs import TaskRuns
 from dagster_planexec.journal.told.line import one_line
 from dagster_planexec.journal.told.sentence import LONGEST_TOLD
@@ -66,7 +67,7 @@ def failure_text(task: Task, run: dg.DagsterRun, failures: Iterable[dg.DagsterEv
     The sentence is plain text; whoever sends it on as Markdown or HTML has to escape it.
     """
     partition = run.tags.get(PARTITION_TAG, "no partition")
-    found = next((f for f in failures if f.step_key == task.name), None)
+    found = next((f for f in failures if f.step_key in {task.name, finish_name(task)}), None)
     sentence, metadata = _said(found)
     lines = [
         f"{task.name} {partition}: {one_line(sentence, LONGEST_TOLD)}",

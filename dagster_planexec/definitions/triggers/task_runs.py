@@ -11,7 +11,7 @@ from dagster._core.storage.dagster_run import NOT_FINISHED_STATUSES
 
 from dagster_planexec.compiler.plan_run import PARTITION_TAG, TASK_RUN_TAG, TASK_TAG
 from dagster_planexec.contract.task import Task
-from dagster_planexec.definitions.planned_task import task_run_name
+from dagster_planexec.definitions.planned_task import continue_name, task_run_name
 from dagster_planexec.definitions.shown.gates import repeatable
 
 RUN_KEY_TAG = "dagster/run_key"
@@ -59,7 +59,9 @@ class TaskRuns:
         if TASK_RUN_TAG in run.tags:
             return False  # a plan run; its task run stands for it
         # The run tags itself only when it begins. One still queued is known by its job, or by what it is to make.
-        if run.tags.get(TASK_TAG) == self.task.name or run.job_name == task_run_name(self.task):
+        if run.tags.get(TASK_TAG) == self.task.name or run.job_name in {
+            task_run_name(self.task), continue_name(self.task)
+        }:  # fmt: skip
             return True
         if run.asset_selection is not None:
             return not run.asset_selection.isdisjoint(dg.AssetKey(d.name) for d in repeatable(self.task))

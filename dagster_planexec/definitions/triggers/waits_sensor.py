@@ -14,6 +14,7 @@ from dagster_planexec.definitions.planned_task import task_run_name
 from dagster_planexec.definitions.triggers.task_runs import TaskRuns
 from dagster_planexec.journal.attempts.waits import Wait, waiting
 from dagster_planexec.journal.journal import Journal
+from dagster_planexec.journal.money.leases import held_now, times_stood_back
 from dagster_planexec.journal.store.place import journal_is_there
 
 INTERVAL_S = 30
@@ -64,20 +65,24 @@ class Tick:
 def look_at_waits(journal: Journal, task: Task, now: datetime, runs: TaskRuns) -> Tick:
     """One tick: every wait whose time has come and whose period is not being run already."""
     tick = Tick()
-    reasons = []
+    reasons, held = [], held_now(journal, task.name)
     for wait in waiting(journal, task.name):
         period = task.period(wait.period)
         if now < wait.until:
             reasons.append(f"{wait.period} until {wait.until:%Y-%m-%d %H:%M:%S} UTC")
         elif (running := runs.unfinished(period.key)) is not None:
             reasons.append(f"{wait.period} for a run to end: {running}")
+        elif wait.period in held:
+            reasons.append(f"{wait.period} for whoever holds it: {held[wait.period].words}")
         else:
-            tick.requests.append(_request(wait, period.key))
+            tick.requests.append(_request(wait, period.key, times_stood_back(journal, task.name, wait.run_key)))
     if reasons:
         tick.said = f"{len(reasons)} wait: {', '.join(reasons[:5])}"
     return tick
 
 
-def _request(wait: Wait, partition_key: str) -> dg.RunRequest:
+def _request(wait: Wait, partition_key: str, stood_back: int) -> dg.RunRequest:
     tags = {WAIT_TAG: wait.code, **({BACKFILL_TAG: wait.backfill} if wait.backfill else {})}
-    return dg.RunRequest(run_key=wait.run_key, partition_key=partition_key, tags=tags)
+    # A run that stood back has not gone on with what waits, and Dagster starts one run per key.
+    run_key = wait.run_key + (f"-{stood_back + 1}" if stood_back else "")
+    return dg.RunRequest(run_key=run_key, partition_key=partition_key, tags=tags)

@@ -8,8 +8,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from dagster_planexec.contract.outcome import Done, Failed, Held, Outcome
-from dagster_planexec.contract.tool import Model, Tool, ToolCall
+from dagster_planexec.contract.tool import EffectTool, Model, Tool, ToolCall
 from dagster_planexec.errors import PortError
+from dagster_planexec.execute.effect.carry_out import carry_out
 from dagster_planexec.execute.observer import DeadlinePassedError, look, within
 from dagster_planexec.execute.resolve import Resolved
 from dagster_planexec.execute.step.tried import append
@@ -40,6 +41,7 @@ def make_call(run: Run, step: Step, tool: Tool, resolved: Resolved, call: ToolCa
 
     The tool is the step's own, or the fallback that makes the call in its stead. A call that does not come back is
     given up and told so: what it still does must ask `ToolCall.require_wanted` first, or ends with its session.
+    One that cannot be undone is carried out line by line, see `execute.effect.carry_out`.
     """
     contract = tool.contract
     said: dict[str, Any] = {"tool": contract.name, "args": redacted(encode(dict(resolved.raw)))}
@@ -47,6 +49,23 @@ def make_call(run: Run, step: Step, tool: Tool, resolved: Resolved, call: ToolCa
         said["instead_of"] = step.tool
     append(run, NewEvent("calling", step.id, said))
     began = time.monotonic()
+    if isinstance(tool, EffectTool):
+        outcome, unknown = carry_out(run, tool, resolved.args, call, grace_s=GRACE_S)
+    else:
+        outcome = _called(tool, resolved, call)
+        unknown = isinstance(outcome, Failed) and outcome.code in OPEN_ENDED
+    said = {"outcome": type(outcome).__name__.lower(), "ms": int((time.monotonic() - began) * 1000)}
+    if isinstance(outcome, Done):
+        said["result"] = encode(outcome.result.model_dump(mode="json"))
+    else:
+        said |= {"code": outcome.code, "message": bounded(outcome.message), "facts": encode(outcome.facts)}
+    append(run, NewEvent("called", step.id, redacted(said)))
+    return outcome, unknown
+
+
+def _called(tool: Tool, resolved: Resolved, call: ToolCall) -> Outcome:
+    """The outcome of a call that is made as a whole; it never raises."""
+    contract = tool.contract
     outcome: Outcome
     try:
         outcome = within(contract.deadline_s + GRACE_S, lambda: tool.call(resolved.args, call))
@@ -60,14 +79,7 @@ def make_call(run: Run, step: Step, tool: Tool, resolved: Resolved, call: ToolCa
     answered: object = outcome  # what a tool promises and what it does are two things
     if not isinstance(answered, Done | Failed | Held):
         outcome = Failed("INTERNAL", f"{contract.name} returned no outcome")
-    unknown = isinstance(outcome, Failed) and outcome.code in OPEN_ENDED
-    said = {"outcome": type(outcome).__name__.lower(), "ms": int((time.monotonic() - began) * 1000)}
-    if isinstance(outcome, Done):
-        said["result"] = encode(outcome.result.model_dump(mode="json"))
-    else:
-        said |= {"code": outcome.code, "message": bounded(outcome.message), "facts": encode(outcome.facts)}
-    append(run, NewEvent("called", step.id, redacted(said)))
-    return outcome, unknown
+    return outcome
 
 
 def args_for(fallback: Tool, step: Step, resolved: Resolved) -> Model | Failed:

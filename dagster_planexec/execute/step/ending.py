@@ -8,17 +8,20 @@ from datetime import timedelta
 from typing import Any, assert_never
 
 from dagster_planexec.contract.outcome import StepState
+from dagster_planexec.contract.strategies import RELEASABLE
 from dagster_planexec.contract.tool import AdmittedObject
-from dagster_planexec.execute.observer import look
+from dagster_planexec.errors import PlanexecError
+from dagster_planexec.execute.effect.asking import ask
 from dagster_planexec.execute.resolve import Resolved
+from dagster_planexec.execute.step.call import preview
 from dagster_planexec.execute.step.choosing import chosen
 from dagster_planexec.execute.step.facing import claim_of, situation_of
 from dagster_planexec.execute.step.tried import Tried, append, ended
-from dagster_planexec.execute.work import Run, StepReport, call_of
+from dagster_planexec.execute.work import Run, StepReport
 from dagster_planexec.journal.attempts.waits import waits
 from dagster_planexec.journal.encoding import bounded, encode
 from dagster_planexec.journal.journal import NewEvent
-from dagster_planexec.journal.money.holds import open_hold
+from dagster_planexec.journal.money.holds import close_hold
 from dagster_planexec.journal.results import DoneStep, save_done, save_landing
 from dagster_planexec.plan.model import Step
 from dagster_planexec.recovery.decide import Weighed, weigh
@@ -61,20 +64,23 @@ def finish(
     )
     events = [NewEvent("decided", step.id, _said(step, tried, situation, weighed))]
     if isinstance(decision, Hold):
-        report = _hold(run, step, resolved, report)
+        report, decision = _hold(run, step, resolved, report, decision)
     if isinstance(decision, RetryAfter):
         until = run.work.ports.clock.now() + timedelta(seconds=decision.after_s)
         report = replace(report, reason=bounded(f"{decision.reason}; it waits until {until:%Y-%m-%d %H:%M:%S} UTC"))
         events.append(waits(step.id, tried.code, until, backfill=run.backfill))
     if tried.done is not None:
         save_done(run.work.journal, run.attempt, tried.done)
+        if tried.hold_id is not None:
+            used = f"what was approved is done, in plan run {run.run_id}"
+            close_hold(run.work.journal, tried.hold_id, "used", used, now=run.work.ports.clock.now())
         _remember_landing(run, tried.done, fresh=state == "done")
         report = replace(report, facts={**tried.done.result, "sealed": encode(tried.done.seal.facts)})
     if isinstance(decision, Replan):
         said = {"code": tried.code, "reason": bounded(decision.reason), "replan": True, "stage": tried.stage}
         events.append(NewEvent("stopped", step.id, said))
     if isinstance(decision, Stop):
-        events.append(NewEvent("stopped", step.id, {"code": tried.code, "reason": bounded(decision.reason)}))
+        events.append(NewEvent("stopped", step.id, {"code": report.code, "reason": bounded(decision.reason)}))
     if report.state is not None:
         events.append(ended(report))
     if report.state in {"done", "reused"}:
@@ -130,20 +136,20 @@ def _reason(decision: Decision) -> str:
     return "" if isinstance(decision, Proceed) else bounded(decision.reason)
 
 
-def _hold(run: Run, step: Step, resolved: Resolved | None, report: StepReport) -> StepReport:
-    """Record what waits for a person: the code, and what the call would do."""
-    tool = run.work.tools[step.tool]
-    facts: dict[str, Any] = {}
-    probe = tool.preview(resolved.args, call_of(run, step.id, tool.contract)) if resolved is not None else None
-    if probe is not None:
-        facts = dict(encode(look(probe, run.work.ports).facts))
-    record = open_hold(
-        run.work.journal, attempt_id=run.attempt, task=run.work.task.name, period=run.period.text, step=step.id,
-        code=report.code or "INTERNAL", plan_digest=run.plan_digest, facts=facts,
-    )  # fmt: skip
+def _hold(
+    run: Run, step: Step, resolved: Resolved | None, report: StepReport, decision: Hold
+) -> tuple[StepReport, Decision]:
+    """Record what waits for a person, and what a decision is bound to; a question that nobody may put stops."""
+    codes = {report.code, *(v.code for v in report.verdicts if not v.opens)} & RELEASABLE
+    try:
+        shown = preview(run, step, resolved) if resolved is not None else None
+        record = ask(run, step, resolved, report, [code for code in codes if code], shown)
+    except PlanexecError as error:
+        stop = Stop(bounded(f"{report.reason}; and nobody can be asked: {error.code}: {error.message}"))
+        return replace(report, state="failed", code=error.code, reason=stop.reason, decision=stop), stop
     # The hint was written before the hold had a name.
     reason = report.reason.replace("`planexec show HOLD`", f"`planexec show {record.id}`")
-    return replace(report, hold_id=record.id, facts=facts, reason=reason)
+    return replace(report, hold_id=record.id, facts=record.facts, reason=reason), decision
 
 
 def _remember_landing(run: Run, done: DoneStep, *, fresh: bool) -> None:

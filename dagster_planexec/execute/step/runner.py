@@ -15,6 +15,8 @@ from dagster_planexec.contract.outcome import Done, Failed, Held, StepState
 from dagster_planexec.contract.tool import Tool, ToolCall
 from dagster_planexec.contract.verdict import Verdict, first_shut
 from dagster_planexec.errors import PlanexecError, PortError
+from dagster_planexec.execute.effect.gate import Gated, gate
+from dagster_planexec.execute.effect.not_due import why_not_due
 from dagster_planexec.execute.judging import (
     bind,
     changed_inputs,
@@ -80,8 +82,20 @@ def run_step(run: Run, step_id: str) -> StepReport:
     happens once per step and run at most, so this ends.
 
     Returns:
-        What became of it. `state` is None if the decision is to try again after a pause.
+        What became of it. `state` is None if the decision is to try again after a pause. Once another run holds the
+        month, it has failed with LEASE_LOST, and nothing of it is journalled: not that it was called, not how it ended.
     """
+    try:
+        return _tried_step(run, step_id)
+    except PlanexecError as error:
+        if error.code != "LEASE_LOST":
+            raise
+        step = run.plan.step(step_id)
+        text = trouble(run, step, error.code, error.message)
+        return StepReport(step.id, step.tool, "failed", error.code, text, 0, 0.0, (), Stop(text))
+
+
+def _tried_step(run: Run, step_id: str) -> StepReport:
     while True:
         report = _try_step(run, step_id)
         match report.decision:
@@ -107,10 +121,9 @@ def _try_step(run: Run, step_id: str) -> StepReport:
     tries = 1 + len(run.work.journal.events(run.attempt, run_id=run.run_id, kinds=["step-started"], step=step_id))
     append(run, NewEvent("step-started", step_id, {"try": tries}))
     contract = run.work.tools[step.tool].contract
-    if contract.effect == "irreversible" and run.work.journal.attempt(run.attempt).status == "superseded":
-        said = "a later run opened the month anew, and what cannot be undone is that one's to do"
-        lost = Tried((), "precondition", "LEASE_LOST", trouble(run, step, "LEASE_LOST", said))
-        return finish(run, step, lost, tries, started)
+    not_due = why_not_due(run, contract)
+    if not_due is not None:
+        return not_run(run, step, not_due, code="EFFECTS_NOT_DUE")
     respell = (lambda raw: respelt(raw, contract)) if was_corrected(run, step) else None
     resolved = resolve_step(run, step, inputs, respell=respell)
     if isinstance(resolved, Unfit):
@@ -124,6 +137,8 @@ def _try_step(run: Run, step_id: str) -> StepReport:
             state = "done"
         tried = _with_surprises(run, step, resolved, reused or _try_once(run, step, resolved, tries, started))
     except PlanexecError as error:
+        if error.code == "LEASE_LOST":
+            raise  # there is nothing to decide, and nobody to tell
         text = trouble(run, step, error.code, error.message)
         after_s = error.retry_after_s if isinstance(error, PortError) else None
         tried = Tried((), "precondition", error.code, text, retry_after_s=after_s)
@@ -140,9 +155,9 @@ def stop_of(run: Run) -> tuple[str, str] | None:
     return (events[0].step or "the run", str(events[0].payload["code"])) if events else None
 
 
-def not_run(run: Run, step: Step, because: str) -> StepReport:
-    """Journal that a step does not run, and why."""
-    report = StepReport(step.id, step.tool, "not-run", None, because, 0, 0.0, (), Stop(because))
+def not_run(run: Run, step: Step, because: str, *, code: str | None = None) -> StepReport:
+    """Journal that a step does not run, and why; with a code if a rule says so, and the run is whole without it."""
+    report = StepReport(step.id, step.tool, "not-run", code, because, 0, 0.0, (), Stop(because))
     append(run, ended(report))
     return report
 
@@ -215,6 +230,10 @@ def _try_once(run: Run, step: Step, resolved: Resolved, tries: int, started: flo
         names = names_of(run, step, "pre") if fallback is None else fallback.contract.preconditions
         before += judge(run, bind(run, names, asked, "pre"))
         shown = preview(run, step, resolved)
+        gated = Gated(tuple(before))
+        if tool.contract.effect == "irreversible":
+            gated = gate(run, step, resolved, before, shown)
+            before = list(gated.verdicts)
     append(run, NewEvent("judged", step.id, {"phase": "pre", "verdicts": [encode_verdict(v) for v in before]}))
     shut = first_shut(before)
     if shut is not None:
@@ -228,10 +247,13 @@ def _try_once(run: Run, step: Step, resolved: Resolved, tries: int, started: flo
             text = trouble(run, step, taken.code, taken.message)
             return Tried(tuple(before), "precondition", taken.code, text)
         resolved = replace(resolved, args=taken)
-    call = replace(call_of(run, step.id, by.contract), preview=shown)
+    call = replace(
+        call_of(run, step.id, by.contract), preview=shown, released=gated.released, hold_id=gated.hold_id
+    )  # fmt: skip
     # The seal is of what was judged: while the block lasts, no other process gets at an embedded warehouse.
     with run.work.ports.warehouse.together():
-        return _call_and_judge(run, step, resolved, call, _Before(before, inputs, tries, started, by))
+        tried = _call_and_judge(run, step, resolved, call, _Before(before, inputs, tries, started, by))
+    return replace(tried, hold_id=gated.hold_id)
 
 
 def _call_and_judge(run: Run, step: Step, resolved: Resolved, call: ToolCall, so_far: _Before) -> Tried:
@@ -255,7 +277,7 @@ def _call_and_judge(run: Run, step: Step, resolved: Resolved, call: ToolCall, so
         case Done():
             pass
     witnessed = tuple(call.witnessed)
-    scope = scope_of(run, step, resolved, outcome.result, witnessed=witnessed)
+    scope = scope_of(run, step, resolved, outcome.result, witnessed=witnessed, preview=call.preview)
     probe = tool.seal(resolved.args, outcome.result, call)
     left = look(probe, run.work.ports)
     after = changed_inputs(run, resolved, inputs, look_at_inputs(run, resolved))

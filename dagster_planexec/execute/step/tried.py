@@ -31,6 +31,8 @@ class Tried:
     """Seconds after which the service that failed asked to be called again."""
     raw: Mapping[str, Any] | None = None
     """The arguments, where the tool does not take them and there is nothing resolved."""
+    hold_id: str | None = None
+    """The hold under which people have released the call, if they had to."""
 
 
 def trouble(run: Run, step: Step, code: str, message: str) -> str:

@@ -91,6 +91,7 @@ def ask(journal: Journal, task: str, period: Period, digest: str, objects: int) 
     Returns:
         The run key: the partition and the set; from the second time on that a set is asked for, also which time. Until
         its run is there a request keeps its key, so it is never two; and A, then B, then the very same A are three.
+        A run that stood back, for another held the month, has consumed nothing: its set is asked for again.
     """
     c, d, a = t.requests.c, t.drop.c, t.arrivals.c
     mine = (c.task == task, c.period == period.text)
@@ -129,7 +130,9 @@ def note_started(journal: Journal, task: str, run_keys: Collection[str]) -> None
 
 
 def _newest_started(task: str) -> sa.Subquery:
-    """Per period the newest request of which there is a run."""
-    c = t.requests.c
-    last = sa.select(sa.func.max(c.seq)).where(c.task == task, c.started_at.is_not(None)).group_by(c.period)
+    """Per period the newest request of which there is a run that did not stand back: what it held is consumed."""
+    c, back = t.requests.c, t.stood_back.c
+    idle = sa.select(back.run_key).where(back.task == task, back.run_key.is_not(None))
+    began = (c.task == task, c.started_at.is_not(None), c.run_key.not_in(idle))
+    last = sa.select(sa.func.max(c.seq)).where(*began).group_by(c.period)
     return sa.select(c.period, c.run_key, c.set_digest).where(c.seq.in_(last)).subquery()

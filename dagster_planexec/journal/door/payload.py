@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from dagster_planexec.journal.door.redact import is_suspicious, redacted
-from dagster_planexec.journal.encoding import dumps
 
 LARGEST_PAYLOAD = 200_000
 """Characters of one event."""
@@ -52,6 +52,11 @@ class _Cut:
         self.places += 1
         if len(self.at) < MOST_NAMED:
             self.at[(where or "the payload")[:200]] = what
+
+
+def dumps(value: Any) -> str:  # noqa: ANN401 - JSON
+    """JSON text for a payload column."""
+    return json.dumps(value, sort_keys=True, allow_nan=False)
 
 
 def payload_text(payload: Mapping[str, Any]) -> str:

@@ -6,14 +6,18 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 TAKEN_OUT = "(redacted)"
 SHORTEST_SECRET = 7
 """Characters: a shorter value of the environment may be a word like any other."""
 
-_SECRET_NAME = re.compile(r"(?ai)passw|secret|token|api_?key|access_?key|authori[sz]ation|credential|private_?key")
+_SECRET_NAME = re.compile(
+    r"(?ai)passw|passphrase|secret|token|(?:api|access|approval|signing|encryption|private)_?key"
+    r"|authori[sz]ation|credential"
+)
 _IN_URL = re.compile(r"(?<=://)[^/\s:@]*:[^/\s@]+(?=@)")
 _PASSWORD_IN_URL = re.compile(r"://[^/\s:@]*:([^/\s@]+)@")
 _KEY_SHAPED = re.compile(
@@ -30,7 +34,8 @@ _KEY_SHAPED = re.compile(
 
 # Whatever the patterns above find in a text, these find in the text's JSON: there, words have no boundaries to rely on.
 # Plain words come first, as looking for them takes no time; a pattern is tried where its word is.
-_WORDS = ("passw", "secret", "token", "api_key", "apikey", "access_key", "accesskey", "authoriz", "authoris",
+_WORDS = ("passw", "passphrase", "secret", "token", "api_key", "apikey", "access_key", "accesskey", "approval_key",
+          "approvalkey", "signing_key", "signingkey", "encryption_key", "encryptionkey", "authoriz", "authoris",
           "credential", "private_key", "privatekey", "bearer", "private key-----")  # fmt: skip
 _BEGINNINGS = {
     "://": re.compile(r"://[^/\s:@]*:[^/\s@]+@"),
@@ -64,6 +69,39 @@ def redacted(value: Any) -> Any:  # noqa: ANN401 - JSON
     return _taken_out(value, _secrets())
 
 
+def said(text: str) -> str:
+    """A text that is about to be shown somewhere, without what `redacted` takes out of it."""
+    return _from_text(text, _secrets())
+
+
+def without_own_secrets(value: Any) -> Any:  # noqa: ANN401 - JSON
+    """The JSON value without secrets of this process's environment; what only looks like one stays.
+
+    For what is built upon later: a name that has the shape of a key is a name, and must stay what it was.
+    """
+    return _exactly_out(value, _secrets())
+
+
+def own_secret_in(text: str) -> str | None:
+    """The environment variable whose secret stands in a text or in JSON, if one does. Never the secret."""
+    for name, secret in _named_secrets(tuple(os.environ.items())):
+        if secret in text or json.dumps(secret)[1:-1] in text:
+            return name
+    return None
+
+
+def _exactly_out(value: Any, secrets: tuple[str, ...]) -> Any:  # noqa: ANN401 - JSON
+    if isinstance(value, str):
+        for secret in secrets:
+            value = value.replace(secret, TAKEN_OUT)
+        return value
+    if isinstance(value, Mapping):
+        return {_exactly_out(str(name), secrets): _exactly_out(child, secrets) for name, child in value.items()}
+    if isinstance(value, list | tuple):
+        return [_exactly_out(child, secrets) for child in value]
+    return value
+
+
 def _taken_out(value: Any, secrets: tuple[str, ...]) -> Any:  # noqa: ANN401 - JSON
     if isinstance(value, str):
         return _from_text(value, secrets)
@@ -87,11 +125,18 @@ def _from_text(text: str, secrets: tuple[str, ...]) -> str:
 
 
 def _secrets() -> tuple[str, ...]:
-    found: set[str] = set()
-    for name, value in os.environ.items():
+    return tuple(secret for _, secret in _named_secrets(tuple(os.environ.items())))
+
+
+@lru_cache(maxsize=4)  # asked for every text that is shown; the environment hardly ever changes
+def _named_secrets(environment: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """(variable, secret), the longest first, each in the forms in which it may come back from elsewhere."""
+    found: dict[str, str] = {}
+    for name, value in environment:
         if _SECRET_NAME.search(name):
-            found.add(value)
+            found |= dict.fromkeys((value, value.strip(), quote(value, safe="")), name)
         elif "://" in value:
             for password in _PASSWORD_IN_URL.findall(value):
-                found |= {password, unquote(password)}
-    return tuple(sorted((secret for secret in found if len(secret) >= SHORTEST_SECRET), key=len, reverse=True))
+                found |= dict.fromkeys((password, unquote(password)), name)
+    kept = [(name, secret) for secret, name in found.items() if len(secret) >= SHORTEST_SECRET]
+    return tuple(sorted(kept, key=lambda one: len(one[1]), reverse=True))

@@ -29,6 +29,7 @@ KEPT = {
     "planexec_failures": "how steps have failed, and what helped",
     "planexec_runs_noted": "what failures are a share of",
     "planexec_leases": "who holds a month, and the number that the next holder counts on from",
+    "planexec_stood_back": "which runs found their month held: what they were asked for is still to be done",
     "planexec_effects": "what was issued, line by line: without it nobody knows what was paid",
     "planexec_effect_changes": "how each of these lines came to be settled",
     "planexec_decisions": "who approved or rejected what, and the signatures",
@@ -130,7 +131,9 @@ def _why_it_stays(db: sa.Connection, attempt: Any, cutoff: str) -> str | None:  
     last = db.scalar(sa.select(sa.func.max(t.events.c.at)).where(t.events.c.attempt == attempt.id, _ROUTINE))
     if last is not None and last >= cutoff:
         return "used since"
-    if db.scalar(sa.select(t.holds.c.id).where(t.holds.c.attempt == attempt.id, t.holds.c.state == "open")):
+    if db.scalar(
+        sa.select(t.holds.c.id).where(t.holds.c.attempt == attempt.id, t.holds.c.state.in_(("open", "approved")))
+    ):
         return "waits for a person"
     month = (a.task == attempt.task, a.period == attempt.period)
     newest = db.execute(sa.select(a.id, a.status).where(*month).order_by(a.opened_seq.desc()).limit(1)).one()

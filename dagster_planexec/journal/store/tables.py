@@ -94,6 +94,8 @@ holds = sa.Table(
     sa.Column("opened_at", TEXT, nullable=False),
     # What a decision about it is bound to, as canonical JSON; None for holds that nobody can release.
     sa.Column("bound", TEXT),
+    # What else a person is shown, as JSON.
+    sa.Column("shown", TEXT),
     sa.Column("expires_at", TEXT),
     sa.Column("closed_at", TEXT),
     sa.Column("closed_because", TEXT),
@@ -228,7 +230,25 @@ leases = sa.Table(
     sa.Column("holder", TEXT, nullable=False),
     sa.Column("taken_at", TEXT, nullable=False),
     sa.Column("beat_at", TEXT, nullable=False),
+    # The same instant in seconds since the machine of the holder was started.
+    sa.Column("beat_s", sa.Float),
     sa.Column("lasts_s", sa.Integer, nullable=False),
+)
+
+# Every run that came while another held its month, and did nothing.
+stood_back = sa.Table(
+    "planexec_stood_back",
+    metadata,
+    sa.Column("seq", SEQUENCE, primary_key=True, autoincrement=True),
+    sa.Column("task", TEXT, nullable=False),
+    sa.Column("period", TEXT, nullable=False),
+    # Of the lease it found.
+    sa.Column("token", sa.BigInteger, nullable=False),
+    sa.Column("run_id", TEXT),
+    # Under which a sensor or schedule had asked for it: what it was asked for is still to be done.
+    sa.Column("run_key", TEXT),
+    sa.Column("at", TEXT, nullable=False),
+    sa.Index("planexec_stood_back_month", "task", "period"),
 )
 
 # Every line that was ever to be issued, written before it is. The key names no task, tool, plan or attempt.
@@ -254,6 +274,8 @@ effects = sa.Table(
     sa.Column("state", TEXT, nullable=False),
     sa.Column("ended_at", TEXT),
     sa.Column("said", TEXT),
+    # The person who said how it ended, where nobody could find out.
+    sa.Column("settled_by", TEXT),
     sa.UniqueConstraint("effect_scope", "period", "line_key", "ordinal"),
     sa.Index("planexec_effects_task", "task", "period"),
 )

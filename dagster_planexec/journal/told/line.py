@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Any
 
 from dagster_planexec.contract.verdict import Side
+from dagster_planexec.journal.door.redact import said
 from dagster_planexec.journal.encoding import bounded, plain
 from dagster_planexec.world.observation import Fact
 
@@ -21,6 +22,8 @@ LONGEST_VALUE = 400
 
 # Also the marks that turn the direction of text around: they can make one word look like another.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028\u2029\u202a-\u202e\u2060-\u2069\ufeff]+")
+_LONGEST_SECRET = 4_096
+"""Characters of a secret that are recognised where a text is cut."""
 _NO_NUMBER = "no number"
 _HEAD = 1_000
 _DIGEST = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{28,}\b")
@@ -30,32 +33,39 @@ _LOOKED_AT = 4
 
 def one_line(text: str, limit: int = LONGEST_VALUE) -> str:
     """The text on one line, without control characters, cut at `limit`."""
-    return bounded(_CONTROL.sub(" ", text).strip(), limit)
+    return bounded(_CONTROL.sub(" ", said(text)).strip(), limit)
 
 
 def shortened(text: str, limit: int) -> str:
     """The text on one line of at most `limit` characters: the middle goes, as names differ at their ends."""
     kept = limit * _LOOKED_AT
-    line = _tidy(text if len(text) <= 2 * kept else f"{text[:kept]} {text[-kept:]}")
+    line = _tidy(text if len(text) <= 2 * kept else f"{_head(text, kept)} {text[-kept:]}")
     tail = limit // 3
     return line if len(line) <= limit else f"{line[: limit - tail - 1].rstrip()}…{line[-tail:].lstrip()}"
 
 
 def cut(text: str, limit: int) -> str:
     """The text on one line of at most `limit` characters: the end goes, as sentences are read from their start."""
-    line = _tidy(text[: limit * _LOOKED_AT])
+    line = _tidy(_head(text, limit * _LOOKED_AT))
     return line if len(line) <= limit and len(text) <= limit * _LOOKED_AT else f"{line[: limit - 1].rstrip()}…"
+
+
+def _head(text: str, kept: int) -> str:
+    """The beginning of a text. Secrets are taken out before it is cut: half of one is nobody's to see either."""
+    return said(text[: kept + _LONGEST_SECRET])[:kept]
 
 
 def _tidy(text: str) -> str:
     """One line with single spaces. Of a digest, twelve digits tell two of them apart."""
-    return _DIGEST.sub(r"\1…", " ".join(_CONTROL.sub(" ", text).split()))
+    return _DIGEST.sub(r"\1…", " ".join(_CONTROL.sub(" ", said(text)).split()))
 
 
 def words(value: Fact) -> str:
     """A fact as people read it: text as it is, everything else as JSON. What is no number is said to be none."""
-    said = _finite(plain(value))
-    return said if isinstance(said, str) else json.dumps(said, ensure_ascii=False, allow_nan=False, sort_keys=True)
+    finite = _finite(plain(value))
+    return (
+        finite if isinstance(finite, str) else json.dumps(finite, ensure_ascii=False, allow_nan=False, sort_keys=True)
+    )
 
 
 def shown(value: Fact, limit: int = LONGEST_VALUE) -> str:

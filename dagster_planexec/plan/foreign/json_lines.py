@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from dagster_planexec.plan.model import MAX_PLAN_BYTES
+from dagster_planexec.world.local.regular import open_named
 
 _LONGEST_INTEGER = 20
 """Digits and sign of a 64-bit integer. Python refuses to convert very long ones, and takes its time before."""
@@ -88,7 +89,7 @@ def read_lines(path: Path, *, limit: int = MAX_PLAN_BYTES) -> Iterator[Line]:
     Raises:
         OSError: The file cannot be read; `PackedFileError` if it is packed.
     """
-    with path.open("rb") as file:
+    with open_named(path) as file:
         refuse_packed(file.peek(_MAGIC)[:_MAGIC])
         number = 0
         while raw := file.readline(limit + 1):

@@ -14,7 +14,10 @@ from dagster_planexec.errors import PortError
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
 """One path component that is no hidden file, no option and no way up."""
-_CODES = {errno.ENOSPC: "DISK_FULL", errno.EDQUOT: "DISK_FULL", errno.EACCES: "FORBIDDEN", errno.EROFS: "FORBIDDEN"}
+_CODES = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "DISK_FULL"),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "FORBIDDEN"),
+}
 
 
 def write_whole(root: Path, files: Mapping[str, str]) -> None:

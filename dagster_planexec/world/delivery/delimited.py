@@ -12,14 +12,16 @@ import gzip
 import io
 import zlib
 from collections.abc import Generator, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Literal, cast
+from typing import Any, BinaryIO, Literal, cast
 
 from dagster_planexec.errors import PortError
 from dagster_planexec.world.ingest import TextFormat
+from dagster_planexec.world.local.regular import without_links
 
+_AT_ONCE = 1 << 18
 LONGEST_LINE = 4_000_000
 """Characters of a physical line that are read at all."""
 SHOWN = 80
@@ -62,10 +64,12 @@ def raw_bytes(path: Path, form: TextFormat) -> Iterator[BinaryIO]:
     """The bytes of a file, decompressed as declared, whatever follows in further members included.
 
     Raises:
-        PortError: TRUNCATED_STREAM if a compressed file ends early, is damaged, or is no gzip file at all.
+        PortError: TRUNCATED_STREAM if a compressed file ends early, is damaged, or is no gzip file at all; while it is
+            read, TOO_LARGE beyond the declared `max_bytes`.
     """
-    opener = gzip.open if form.compression == "gzip" else open
-    with cast("BinaryIO", opener(path, "rb")) as stream:
+    with open(path, "rb", opener=without_links) as file, ExitStack() as opened:
+        decoded = opened.enter_context(gzip.open(file)) if form.compression == "gzip" else file
+        stream = io.BufferedReader(_Bounded(cast("BinaryIO", decoded), path.name, form.max_bytes), _AT_ONCE)
         try:
             yield stream
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -74,6 +78,33 @@ def raw_bytes(path: Path, form: TextFormat) -> Iterator[BinaryIO]:
                 f"{path.name} does not decompress to its end: {str(error)[:120]}",
                 hint="ask the vendor to deliver the file again",
             ) from error
+
+
+class _Bounded(io.RawIOBase):
+    """The bytes of a stream, up to as many as are declared."""
+
+    def __init__(self, stream: BinaryIO, name: str, most: int) -> None:
+        super().__init__()
+        self._stream, self._name, self._most, self._read = stream, name, most, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - whatever the buffered reader hands in
+        piece = self._stream.read(len(buffer))
+        self._read += len(piece)
+        if self._read > self._most:
+            raise too_large(self._name, self._most)
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+
+def too_large(name: str, most: int) -> PortError:
+    """What to say of a file that is longer, decoded, than its contract allows."""
+    return PortError(
+        "TOO_LARGE", f"{name[:80]} holds more than {most:,} bytes once it is decoded, which its contract allows",
+        hint="ask the vendor what it is; if it is rightly as long, raise `max_bytes` in the file contract",
+    )  # fmt: skip
 
 
 @contextmanager

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal
+from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 from dagster_planexec.errors import PortError
-from dagster_planexec.world.ports import CreditApi, CreditLine, IssueReport, ObjectFacts, ObjectStore, ObjectStream
+from dagster_planexec.world.ports import Credit, CreditApi, ObjectFacts, ObjectStore, ObjectStream
 
 
 class NoObjectStore(ObjectStore):
@@ -29,11 +28,13 @@ class NoObjectStore(ObjectStore):
 class NoCreditApi(CreditApi):
     """There is none."""
 
-    def issued(self, scope: str, period: str) -> Mapping[str, Decimal]:  # noqa: ARG002 - the interface
+    target = "none"
+
+    def listed(self, scope: str, period: str) -> Sequence[Credit]:  # noqa: ARG002 - the interface
         """Refused."""
         _refuse("credit system", "credits")
 
-    def issue(self, scope: str, period: str, lines: Sequence[CreditLine], currency: str) -> IssueReport:  # noqa: ARG002
+    def issue(self, credit: Credit) -> None:  # noqa: ARG002 - the interface
         """Refused."""
         _refuse("credit system", "credits")
 

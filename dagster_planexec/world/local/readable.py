@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import os
-import stat
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from dagster_planexec.errors import PortError
+from dagster_planexec.world.local.regular import NotAFileError, open_below, without_links
 
 MOST_BYTES = 64 * 1024 * 1024
 """Bytes of one file; more is not read at all."""
@@ -63,14 +62,13 @@ def read_file(root: Path | None, name: str, *, most: int = MOST_BYTES) -> bytes:
     Raises:
         PortError: As `inside`; FILE_GONE if it is not there; VALIDATION_ERROR if it is no file, or too long.
     """
-    path = inside(root, name)
+    inside(root, name)
+    assert root is not None  # noqa: S101 - `inside` refuses that
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with os.fdopen(handle, "rb") as file:
-            facts = os.fstat(handle)
-            if not stat.S_ISREG(facts.st_mode):
-                raise PortError("VALIDATION_ERROR", f"{name[:80]!r} is not a file")
+        with open_below(root, name.split("/")) as file:
             raw = file.read(most + 1)
+    except NotAFileError as error:
+        raise PortError("VALIDATION_ERROR", f"{name[:80]!r} is not a file: {error.strerror}") from error
     except OSError as error:
         raise PortError(_code(error), f"{name[:80]!r} cannot be read: {error.strerror}") from error
     if len(raw) > most:
@@ -114,7 +112,7 @@ def _walk(top: Path) -> Iterator[Path]:
 
 
 def _digest(path: Path) -> str:
-    with path.open("rb") as file:
+    with open(path, "rb", opener=without_links) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
@@ -51,6 +52,25 @@ def _day(value: dt.date | None) -> str:
         msg = f"expected a date, saw {type(value).__name__}"
         raise TypeError(msg)
     return f"DATE '{value.isoformat()}'"
+
+
+@contextmanager
+def by_contract(table: str) -> Iterator[None]:
+    """Around SQL that is made of a contract's columns, and of nothing that somebody wrote.
+
+    Raises:
+        PortError: SCHEMA_DRIFT where the table does not bear it: a column is gone, or of a type that it cannot have.
+    """
+    try:
+        yield
+    except PortError as error:
+        if error.code != "VALIDATION_ERROR":
+            raise
+        raise PortError(
+            "SCHEMA_DRIFT",
+            f"table {table[:130]} is not as its contract says: {error.message}",
+            hint="compare the table with the contract",
+        ) from error
 
 
 def bind_views(session: Session, views: tuple[InputView, ...]) -> None:

@@ -6,6 +6,7 @@ import hashlib
 from pathlib import Path, PurePosixPath
 
 from dagster_planexec.errors import PortError
+from dagster_planexec.world.local.regular import open_below
 
 MAX_SQL_BYTES = 200_000
 
@@ -16,13 +17,16 @@ def read_sql(root: Path, name: str, sha256: str) -> str:
     Raises:
         PortError: VALIDATION_ERROR if the name leaves the root, is a link, is not there, or its bytes changed.
     """
-    path = _below(root, name)
+    _below(root, name)
     try:
-        raw = path.read_bytes()
+        with open_below(root, PurePosixPath(name).parts) as file:
+            raw = file.read(MAX_SQL_BYTES + 1)
     except OSError as error:
         raise PortError(
             "VALIDATION_ERROR", f"SQL file {name[:80]!r} cannot be read: {type(error).__name__}", hint=_HINT
         ) from error
+    if len(raw) > MAX_SQL_BYTES:
+        raise PortError("VALIDATION_ERROR", f"SQL file {name[:80]!r} has more than {MAX_SQL_BYTES} are read")
     seen = hashlib.sha256(raw).hexdigest()
     if seen != sha256:
         raise PortError(
@@ -30,10 +34,6 @@ def read_sql(root: Path, name: str, sha256: str) -> str:
             f"the SQL file changed since it was admitted: {name[:80]!r} has SHA-256 {seen[:12]}, "
             f"admitted was {sha256[:12]}",
             hint="run the month again: the new text is admitted as a new attempt",
-        )
-    if len(raw) > MAX_SQL_BYTES:
-        raise PortError(
-            "VALIDATION_ERROR", f"SQL file {name[:80]!r} has {len(raw)} bytes; at most {MAX_SQL_BYTES} are read"
         )
     try:
         return raw.decode("utf-8")
@@ -49,12 +49,16 @@ def _below(root: Path, name: str) -> Path:
     if not parts or "\\" in name or "\0" in name or any(part in {"..", "/"} for part in parts):
         raise PortError("VALIDATION_ERROR", f"{name[:80]!r} is not a relative path below the SQL root", hint=_HINT)
     path = root
-    for part in parts:
-        path = path / part
-        # A link could point anywhere, also to a place that is changed after the digest was taken.
-        if path.is_symlink():
-            raise PortError("VALIDATION_ERROR", f"SQL file {name[:80]!r} is reached through a link", hint=_HINT)
-    if not path.is_file():
+    try:
+        for part in parts:
+            path = path / part
+            # A link could point anywhere, also to a place that is changed after the digest was taken.
+            if path.is_symlink():
+                raise PortError("VALIDATION_ERROR", f"SQL file {name[:80]!r} is reached through a link", hint=_HINT)
+        is_there = path.is_file()
+    except OSError:
+        is_there = False  # no file has such a name
+    if not is_there:
         raise PortError("VALIDATION_ERROR", f"there is no SQL file {name[:80]!r}", hint=_HINT)
     return path
 

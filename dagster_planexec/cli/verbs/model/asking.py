@@ -37,6 +37,7 @@ from dagster_planexec.planner.strict.plan_form import plan_form
 from dagster_planexec.settling.admitting import ADMISSION_DEADLINE_S
 from dagster_planexec.settling.checking import all_findings, check_plan, first_text
 from dagster_planexec.settling.parts import CheckedPlan
+from dagster_planexec.world.local.regular import open_named
 from dagster_planexec.world.period import Period
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def _read(answer: str) -> tuple[str, str]:
         if answer == STDIN:
             raw = sys.stdin.buffer.read(MAX_PLAN_BYTES + 1)
         else:
-            with Path(answer).open("rb") as file:
+            with open_named(Path(answer)) as file:
                 raw = file.read(MAX_PLAN_BYTES + 1)
         refuse_packed(raw)
     except OSError as error:

@@ -21,7 +21,21 @@ sa.Table(
     sa.Column("holder", TEXT, nullable=False),
     sa.Column("taken_at", TEXT, nullable=False),
     sa.Column("beat_at", TEXT, nullable=False),
+    sa.Column("beat_s", sa.Float),
     sa.Column("lasts_s", sa.Integer, nullable=False),
+)
+
+sa.Table(
+    "planexec_stood_back",
+    metadata,
+    sa.Column("seq", SEQUENCE, primary_key=True, autoincrement=True),
+    sa.Column("task", TEXT, nullable=False),
+    sa.Column("period", TEXT, nullable=False),
+    sa.Column("token", sa.BigInteger, nullable=False),
+    sa.Column("run_id", TEXT),
+    sa.Column("run_key", TEXT),
+    sa.Column("at", TEXT, nullable=False),
+    sa.Index("planexec_stood_back_month", "task", "period"),
 )
 
 sa.Table(
@@ -45,6 +59,7 @@ sa.Table(
     sa.Column("state", TEXT, nullable=False),
     sa.Column("ended_at", TEXT),
     sa.Column("said", TEXT),
+    sa.Column("settled_by", TEXT),
     sa.UniqueConstraint("effect_scope", "period", "line_key", "ordinal"),
     sa.Index("planexec_effects_task", "task", "period"),
 )
@@ -83,7 +98,7 @@ sa.Table(
     sa.Column("at", TEXT, nullable=False),
 )
 
-_HOLDS = ("bound", "expires_at", "closed_at", "closed_because")
+_HOLDS = ("bound", "shown", "expires_at", "closed_at", "closed_because")
 
 _FIXED = ("effect_scope", "period", "line_key", "ordinal", "amount", "currency", "target", "intended_at")
 """What an effect was meant to be; how it ended is all that may still change."""

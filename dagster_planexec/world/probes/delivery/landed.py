@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import os
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,13 +11,15 @@ from pathlib import Path
 from typing import BinaryIO
 
 from dagster_planexec.errors import PortError
-from dagster_planexec.world.ingest import Compression
-from dagster_planexec.world.observation import Observation
+from dagster_planexec.world.ingest import MOST_DECODED, Compression
+from dagster_planexec.world.local.regular import without_links
+from dagster_planexec.world.observation import Fact, Observation
 from dagster_planexec.world.ports import Ports
 from dagster_planexec.world.probe import Probe
 from dagster_planexec.world.subject import Subject, landed
 
 _CHUNK = 1 << 20
+_PIECE = 1 << 15
 _GZIP = 16 + zlib.MAX_WBITS
 
 
@@ -30,11 +31,13 @@ class HashLanded(Probe):
         path: Where it lies.
         sha256: Its name in the landing; what it really hashes to is observed.
         compression: `gzip` has it decoded too.
+        most: Bytes, decoded, that are looked at; more of them are not unfolded.
     """
 
     path: Path
     sha256: str
     compression: Compression = "none"
+    most: int = MOST_DECODED
 
     @property
     def subject(self) -> Subject:
@@ -47,32 +50,31 @@ class HashLanded(Probe):
         return "SHA-256 of the file" if self.compression == "none" else "SHA-256 of the file, gzip decoded"
 
     def observe(self, ports: Ports) -> Observation:
-        """Size and SHA-256; `decodes`, `decoded_size` and, if it does not decode, the `reason`."""
+        """Size and SHA-256; `decodes`, `decoded_size` and, if it does not decode, the `reason`.
+
+        Fact `too_large` is there for a file that holds more than `most` bytes, and then `decodes` is False.
+        """
         try:
-            with open(self.path, "rb", opener=_without_links) as file:
+            with open(self.path, "rb", opener=without_links) as file:  # a link could lead out of the landing
                 size, sha256 = _digest(file)
                 file.seek(0)
-                decoded, reason = (size, None) if self.compression == "none" else _decode(file)
+                decoded, reason = (size, None) if self.compression == "none" else _decode(file, self.most)
         except FileNotFoundError:
             return self.absent(ports, "there is no landed copy of that digest")
         except OSError as error:
             code = "FORBIDDEN" if error.errno in {errno.EACCES, errno.ELOOP} else "UNAVAILABLE"
             raise PortError(code, f"landed copy {self.sha256[:12]} cannot be read: {error.strerror}") from error
-        return self.seen(
-            ports,
-            {
-                "size": size,
-                "sha256": sha256,
-                "decodes": reason is None,
-                "decoded_size": decoded,
-                "reason": reason,
-            },
-        )
-
-
-def _without_links(path: str, flags: int) -> int:
-    # A link could lead out of the landing.
-    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0))
+        facts: dict[str, Fact] = {
+            "size": size,
+            "sha256": sha256,
+            "decodes": reason is None,
+            "decoded_size": decoded,
+            "reason": reason,
+        }
+        if decoded > self.most:
+            said = f"it holds more than {self.most:,} bytes, which is the most that is declared"
+            facts |= {"decodes": False, "reason": said, "too_large": True}
+        return self.seen(ports, facts)
 
 
 def _digest(file: BinaryIO) -> tuple[int, str]:
@@ -84,20 +86,23 @@ def _digest(file: BinaryIO) -> tuple[int, str]:
     return size, sha256.hexdigest()
 
 
-def _decode(file: BinaryIO) -> tuple[int, str | None]:
-    """The decoded size of all members, and why decoding ended early (None if it did not).
+def _decode(file: BinaryIO, most: int) -> tuple[int, str | None]:
+    """The decoded size of all members, and why decoding ended early (None if it did not, or went beyond `most`).
 
     The gzip module forgives zero bytes behind the last member. DuckDB and pyarrow, which read the file next, do not.
     """
     size = members = 0
     member: _Member | None = None
     try:
-        for piece in iter(lambda: file.read(_CHUNK), b""):
+        # Short pieces: what follows a member is copied for each of them, and there may be very many.
+        for piece in iter(lambda: file.read(_PIECE), b""):
             rest = piece
             while rest:
                 member = member or _Member()
                 for length in member.feed(rest):
                     size += length
+                    if size > most:
+                        return size, None
                 rest = member.rest
                 if member.ended:
                     member, members = None, members + 1

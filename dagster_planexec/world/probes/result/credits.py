@@ -10,10 +10,11 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from typing import Any
 
 from dagster_planexec.errors import PortError
 from dagster_planexec.world import subject
-from dagster_planexec.world.observation import Observation
+from dagster_planexec.world.observation import Fact, Observation
 from dagster_planexec.world.ports import CreditLine, Ports, Session, SqlValue
 from dagster_planexec.world.probe import Probe
 from dagster_planexec.world.probes.table.tables import LOOK_S
@@ -53,25 +54,7 @@ class CreditLines(Probe):
         with ports.warehouse.session(deadline_s=LOOK_S) as session:
             if not holds_money(session, self.table, self.shape.money):
                 return self.absent(ports, f"no table {self.table!r}")
-            credited, values = _credited_sql(session, self.table, self.shape)
-            row = session.rows(
-                f"""with credited as ({credited})
-                select count(*) filter (where raw > 0),
-                    coalesce(sum(amount) filter (where raw > 0), 0),
-                    coalesce(
-                        sha256(string_agg(line_key || chr(9) || cast(amount as varchar), chr(10)
-                            order by line_key, amount) filter (where raw > 0)),
-                        sha256('')),
-                    count(*) filter (where raw > 0 and line_key is null),
-                    count(line_key) filter (where raw > 0) - count(distinct line_key) filter (where raw > 0),
-                    count(*) filter (where raw is null),
-                    count(*) filter (where raw > 0 and raw <> amount)
-                from credited""",
-                values,
-            )[0]
-        names = ("count", "amount", "digest", "keyless", "repeated", "unpriced", "inexact")
-        facts = dict(zip(names, row, strict=True))
-        return self.seen(ports, {**facts, "amount": _money(facts["amount"], self.shape.scale)})
+            return self.seen(ports, count_lines(session, self.table, self.shape))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,63 +80,42 @@ class CreditsIssued(Probe):
         issued = ports.credits.issued(self.scope, self.period)
         amount = sum(issued.values(), Decimal(0))
         digest = digest_of_lines(issued.items(), self.scale)
-        return self.seen(ports, {"count": len(issued), "amount": _money(amount, self.scale), "digest": digest})
+        return self.seen(ports, {"count": len(issued), "amount": money(amount, self.scale), "digest": digest})
 
 
-@dataclass(frozen=True, slots=True)
-class IssuedAgainst(Probe):
-    """How what the credit system holds differs, key by key, from the lines of a result."""
+def count_lines(session: Session, table: str, shape: CreditShape) -> dict[str, Fact]:
+    """The facts of `CreditLines`, of a table that `holds_money`."""
+    credited, values = _credited_sql(session, table, shape)
+    row = session.rows(
+        f"""with credited as ({credited})
+        select count(*) filter (where raw > 0),
+            coalesce(sum(amount) filter (where raw > 0), 0),
+            coalesce(
+                sha256(string_agg(line_key || chr(9) || cast(amount as varchar), chr(10)
+                    order by line_key, amount) filter (where raw > 0)),
+                sha256('')),
+            count(*) filter (where raw > 0 and line_key is null),
+            count(line_key) filter (where raw > 0) - count(distinct line_key) filter (where raw > 0),
+            count(*) filter (where raw is null),
+            count(*) filter (where raw > 0 and raw <> amount)
+        from credited""",
+        values,
+    )[0]
+    names = ("count", "amount", "digest", "keyless", "repeated", "unpriced", "inexact")
+    facts: dict[str, Any] = dict(zip(names, row, strict=True))
+    return {**facts, "amount": money(facts["amount"], shape.scale)}
 
-    scope: str
-    period: str
-    table: str
-    shape: CreditShape
 
-    @property
-    def subject(self) -> Subject:
-        """The credits of that scope and period."""
-        return subject.credits_of(self.scope, self.period)
-
-    @property
-    def reader(self) -> str:
-        """The credit system's list, looked up by the keys of the result."""
-        return f"credits issued, compared by key with {self.table}"
-
-    def observe(self, ports: Ports) -> Observation:
-        """Facts `same`, `other_amount`, `not_due` (issued, and no line of the result any more), `to_issue`, `delta`.
-
-        `delta` is what the result asks for beyond what the known keys hold; `example` names the first that differs.
-        """
-        with ports.warehouse.session(deadline_s=LOOK_S) as session:
-            if not holds_money(session, self.table, self.shape.money):
-                return self.absent(ports, f"no table {self.table!r}")
-            credited, values = _credited_sql(session, self.table, self.shape)
-            rows = session.rows(
-                f"""with credited as ({credited})
-                select line_key, cast(sum(amount) as varchar) from credited
-                where raw > 0 and line_key is not null group by line_key""",
-                values,
-            )
-        due = {str(key): Decimal(str(amount)) for key, amount in rows}
-        issued = ports.credits.issued(self.scope, self.period)
-        other = sorted(key for key, amount in issued.items() if key in due and due[key] != amount)
-        gone = sorted(key for key in issued if key not in due)
-        delta = sum((due.get(key, Decimal(0)) - issued[key] for key in (*other, *gone)), Decimal(0))
-        first = next(iter((*other, *gone)), None)
-        example = (
-            "" if first is None else f"{first[:80]!r}: issued {issued[first]}, now due {due.get(first, Decimal(0))}"
-        )
-        return self.seen(
-            ports,
-            {
-                "same": len(issued) - len(other) - len(gone),
-                "other_amount": len(other),
-                "not_due": len(gone),
-                "to_issue": len(due.keys() - issued.keys()),
-                "delta": _money(delta, self.shape.scale),
-                "example": example,
-            },
-        )
+def sum_lines(session: Session, table: str, shape: CreditShape) -> dict[str, Decimal]:
+    """What is due under each line key, of a table that `holds_money`; lines that cannot be credited are left out."""
+    credited, values = _credited_sql(session, table, shape)
+    rows = session.rows(
+        f"""with credited as ({credited})
+        select line_key, cast(sum(amount) as varchar) from credited
+        where raw > 0 and line_key is not null group by line_key""",
+        values,
+    )
+    return {str(key): Decimal(str(amount)) for key, amount in rows}
 
 
 def fetch_credit_lines(session: Session, table: str, shape: CreditShape) -> list[CreditLine]:
@@ -273,5 +235,6 @@ def _decimal(text: SqlValue, line: str) -> Decimal:
         raise PortError("BAD_AMOUNT", f"line {line} has amount {str(text)[:40]!r}, which is not a number") from error
 
 
-def _money(value: SqlValue, scale: int) -> Decimal:
+def money(value: SqlValue, scale: int) -> Decimal:
+    """A sum of money with the decimals of its currency."""
     return round(Decimal(str(value)), scale)

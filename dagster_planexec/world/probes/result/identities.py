@@ -8,7 +8,7 @@ from dagster_planexec.world.observation import Fact, Observation
 from dagster_planexec.world.ports import Ports
 from dagster_planexec.world.probe import Probe
 from dagster_planexec.world.probes.table.tables import LOOK_S
-from dagster_planexec.world.sides.relation import InputView, count_of, exact_sum
+from dagster_planexec.world.sides.relation import InputView, by_contract, count_of, exact_sum
 from dagster_planexec.world.subject import Subject, table
 
 OTHER = "any other"
@@ -43,11 +43,12 @@ class ResultFigures(Probe):
             word = session.quote(self.status)
             marks = ", ".join("?" for _ in self.words)
             columns = "".join(f", count({session.quote(c)}), sum({session.quote(c)})" for _, c in self.amounts)
-            found = session.rows(
+            asked = (
                 f"select case when {word} in ({marks}) then {word} end as word, count(*){columns} "
-                f"from {session.quote(self.result)} group by 1",
-                self.words,
+                f"from {session.quote(self.result)} group by 1"
             )
+            with by_contract(self.result):
+                found = session.rows(asked, self.words)
         statuses: dict[str, Fact] = {}
         for status, lines, *figures in found:
             present: dict[str, Fact] = {}
@@ -85,7 +86,9 @@ class SideFigures(Probe):
                 if session.describe(view.table) is None:
                     return self.absent(ports, f"there is no table {view.table}")
                 amount = f"sum({session.quote(view.amount)})" if view.amount is not None else "0"
-                count, total = session.rows(f"select count(*), {amount} from ({view.query(session.quote)})")[0]
+                asked = f"select count(*), {amount} from ({view.query(session.quote)})"
+                with by_contract(view.table):
+                    count, total = session.rows(asked)[0]
                 rows[view.name] = count_of(count)
                 sums[view.name] = exact_sum(total, f"{view.table}.{view.amount}")
         return self.seen(ports, {"rows": rows, "sums": sums})

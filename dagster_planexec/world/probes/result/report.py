@@ -8,15 +8,16 @@
 | `part:difference`, `part:<status>` | first side minus second side, in all and by status (two sides only) |
 | `credits:lines`, `credits:amount` | what is to be credited |
 
-A figure that a file states twice with two values is both of them, so it matches nothing.
+A figure that a file states twice with two values is both of them, so it matches nothing. A file that ends early lacks
+a figure: JSON and HTML that are not closed state none, and Markdown states `lines:disagreeing` last of all.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import html
 import json
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -25,7 +26,9 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, Literal
 
+from dagster_planexec.errors import PortError
 from dagster_planexec.world import subject
+from dagster_planexec.world.local.regular import NotAFileError, open_below
 from dagster_planexec.world.observation import Fact, Observation
 from dagster_planexec.world.ports import Ports, Session
 from dagster_planexec.world.probe import Probe
@@ -37,6 +40,8 @@ from dagster_planexec.world.subject import Subject
 Format = Literal["md", "html", "json"]
 FORMATS: tuple[Format, ...] = ("md", "html", "json")
 _READERS = {"md": "Markdown table reader", "html": "html.parser", "json": "json module"}
+MOST_BYTES = 16 * 1024 * 1024
+"""Bytes of one file of a report: what is longer was not written as one."""
 _NUMBER = re.compile(r"-?\d{1,3}(,\d{3})*(\.\d+)?|-?\d+(\.\d+)?")
 
 
@@ -169,18 +174,20 @@ def _questions(session: Session, layout: ResultLayout) -> Iterator[tuple[str, st
 
 def _read(root: Path, name: str) -> bytes | None:
     """The bytes of a regular file directly under the root, or None. A link is not followed: it may lead anywhere."""
-    if Path(name).name != name:
+    if Path(name).name != name or "\0" in name:
         return None
     try:
-        handle = os.open(root / name, os.O_RDONLY | os.O_NOFOLLOW)
-    except (FileNotFoundError, NotADirectoryError):
+        with open_below(root, (name,)) as stream:
+            raw = stream.read(MOST_BYTES + 1)
+    except (FileNotFoundError, NotADirectoryError, NotAFileError):
         return None
-    except OSError:
-        if (root / name).is_symlink():
+    except OSError as error:
+        if error.errno in {errno.ELOOP, errno.ENAMETOOLONG}:
             return None
         raise
-    with os.fdopen(handle, "rb") as stream:
-        return stream.read()
+    if len(raw) > MOST_BYTES:
+        raise PortError("REPORT_MISMATCH", f"{name[:80]!r} has more than {MOST_BYTES:,} bytes; no report is as long")
+    return raw
 
 
 def _number(text: str) -> Fact:
@@ -236,6 +243,7 @@ class _Html(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.found: list[tuple[str, str]] = []
+        self.closed = False
         self._open: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -248,7 +256,8 @@ class _Html(HTMLParser):
             self._open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
-        """A figure ends with the element that began it."""
+        """A figure ends with the element that began it, and the document with its own."""
+        self.closed = self.closed or tag == "html"
         if self._open and self._open[-1] == tag:
             self._open.pop()
 
@@ -263,6 +272,8 @@ def _figures_of_html(text: str) -> Iterable[tuple[str, Fact]]:
     parser = _Html()
     parser.feed(text)
     parser.close()
+    if not parser.closed:
+        return []  # it ends early, and so states nothing
     return [(name, _number(value)) for name, value in parser.found]
 
 
@@ -273,7 +284,7 @@ def _figures_of_json(text: str) -> Iterable[tuple[str, Fact]]:
     """Every entry of every object named `figures`; counts are integers, amounts are strings."""
     try:
         data: Any = json.loads(text, parse_float=str)
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
     figures = data.get("figures") if isinstance(data, Mapping) else None
     if not isinstance(figures, Mapping):

@@ -9,8 +9,8 @@ from dagster_planexec.world import subject
 from dagster_planexec.world.observation import Observation
 from dagster_planexec.world.ports import Ports
 from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.probes.table.tables import LOOK_S
-from dagster_planexec.world.sides.relation import InputView
+from dagster_planexec.world.probes.table.tables import LOOK_S, named_fingerprint
+from dagster_planexec.world.sides.relation import InputView, by_contract
 from dagster_planexec.world.subject import Subject
 
 
@@ -35,7 +35,8 @@ class FingerprintOfView(Probe):
         """Facts `fingerprint` (the text that an admission record holds), `rows` and `digest`."""
         with ports.warehouse.session(deadline_s=LOOK_S) as session:
             try:
-                found = session.fingerprint(self.view.query(session.quote))
+                with by_contract(self.view.table):
+                    found = named_fingerprint(session, self.view.table, self.view.query(session.quote))
             except PortError as error:
                 if error.code != "TABLE_GONE":
                     raise

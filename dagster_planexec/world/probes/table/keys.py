@@ -11,7 +11,7 @@ from dagster_planexec.world.observation import Fact, Observation
 from dagster_planexec.world.ports import Ports, Session, SqlValue
 from dagster_planexec.world.probe import Probe
 from dagster_planexec.world.probes.table.tables import LOOK_S
-from dagster_planexec.world.sides.relation import count_of, exact_sum
+from dagster_planexec.world.sides.relation import by_contract, count_of, exact_sum
 from dagster_planexec.world.subject import Subject, table
 
 _EXAMPLES = 3
@@ -50,7 +50,8 @@ class KeysOfTable(Probe):
         """
         with ports.warehouse.session(deadline_s=LOOK_S) as session:
             try:
-                return self.seen(ports, self._look(session))
+                with by_contract(self.table):
+                    return self.seen(ports, self._look(session))
             except PortError as error:
                 if error.code != "TABLE_GONE":
                     raise

@@ -10,7 +10,7 @@ from dagster_planexec.world.observation import Observation
 from dagster_planexec.world.ports import Ports
 from dagster_planexec.world.probe import Probe
 from dagster_planexec.world.probes.table.tables import LOOK_S
-from dagster_planexec.world.sides.relation import count_of
+from dagster_planexec.world.sides.relation import by_contract, count_of
 from dagster_planexec.world.subject import Subject, table
 
 
@@ -44,14 +44,15 @@ class PeriodOfTable(Probe):
         """Facts: `rows`, `in_period`, `before`, `after`, `null`, `by_month` (`2026-03` to rows, of the period only)."""
         with ports.warehouse.session(deadline_s=LOOK_S) as session:
             try:
-                # Days first: there are few of them, and rows without end whose month would be written out.
-                found = session.rows(
-                    f"with days as (select cast({session.quote(self.column)} as date) as day, count(*) as n "
-                    f"from {session.quote(self.table)} group by day) select case when day is null then 'null' "
-                    "when day < cast(? as date) then 'before' when day >= cast(? as date) then 'after' "
-                    "else strftime(day, '%Y-%m') end as part, sum(n) from days group by part order by part",
-                    (self.start.isoformat(), self.end.isoformat()),
-                )
+                with by_contract(self.table):
+                    # Days first: there are few of them, and rows without end whose month would be written out.
+                    found = session.rows(
+                        f"with days as (select cast({session.quote(self.column)} as date) as day, count(*) as n "
+                        f"from {session.quote(self.table)} group by day) select case when day is null then 'null' "
+                        "when day < cast(? as date) then 'before' when day >= cast(? as date) then 'after' "
+                        "else strftime(day, '%Y-%m') end as part, sum(n) from days group by part order by part",
+                        (self.start.isoformat(), self.end.isoformat()),
+                    )
             except PortError as error:
                 if error.code != "TABLE_GONE":
                     raise

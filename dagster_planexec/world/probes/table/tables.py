@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from dagster_planexec.errors import PortError
 from dagster_planexec.world.observation import Fact, Observation
-from dagster_planexec.world.ports import Ports, Session
+from dagster_planexec.world.ports import Fingerprint, Ports, Session
 from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.sides.relation import count_of, exact_sum
+from dagster_planexec.world.sides.relation import by_contract, count_of, exact_sum
 from dagster_planexec.world.subject import Subject, table
 
 LOOK_S = 120.0
 """How long one look at a table may take; the statement is interrupted after it."""
+
+
+def named_fingerprint(session: Session, table: str, query: str) -> Fingerprint:
+    """The fingerprint of rows of a table, with the names of its columns in the digest.
+
+    Values alone know no names: two amounts whose columns were renamed into one another would be taken for unchanged,
+    and whoever reads them by name gets the other one.
+    """
+    found = session.fingerprint(query)
+    names = "\n".join(column.name for column in session.describe(table) or ())
+    return Fingerprint(found.rows, f"{found.digest}-{hashlib.sha256(names.encode()).hexdigest()[:12]}")
 
 
 class _TableProbe(Probe):
@@ -76,7 +88,7 @@ class CountTable(_TableProbe):
 
 @dataclass(frozen=True)
 class FingerprintTable(_TableProbe):
-    """What is in a table, as a number. Facts: `rows`, `digest`."""
+    """What is in a table, under which names, in short. Facts: `rows`, `digest`."""
 
     table: str
 
@@ -89,7 +101,7 @@ class FingerprintTable(_TableProbe):
         """Read every row once."""
 
         def look(session: Session) -> Mapping[str, Fact]:
-            found = session.fingerprint(f"select * from {session.quote(self.table)}")
+            found = named_fingerprint(session, self.table, f"select * from {session.quote(self.table)}")
             return {"rows": found.rows, "digest": found.digest}
 
         return self._look(ports, look)
@@ -112,7 +124,8 @@ class SumTable(_TableProbe):
 
         def look(session: Session) -> Mapping[str, Fact]:
             column = session.quote(self.column)
-            rows, total = session.rows(f"select count(*), sum({column}) from {session.quote(self.table)}")[0]
+            with by_contract(self.table):
+                rows, total = session.rows(f"select count(*), sum({column}) from {session.quote(self.table)}")[0]
             return {"rows": count_of(rows), "sum": exact_sum(total, f"{self.table}.{self.column}")}
 
         return self._look(ports, look)

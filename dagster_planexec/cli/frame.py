@@ -1,0 +1,77 @@
+"""What every verb of the command line shares: its options, and how an answer ends the process."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from dagster_planexec.cli.document import EXIT, blank, of_error
+from dagster_planexec.cli.printing import inert, print_json, print_run
+from dagster_planexec.errors import PlanexecError
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+HOME = click.option(
+    "--home", type=click.Path(path_type=Path, file_okay=False), default=None,
+    help="Folder of journal, runs and reports. Default: $PLANEXEC_HOME, or .planexec in the project.",
+)  # fmt: skip
+PARTITION = click.option("--partition", required=True, help="The period, e.g. 2026-03 or 2017-Q4.")
+
+
+def answering(verb: Function) -> Function:
+    """Ends the process with the exit code of the verb's document; a refusal is a document, never a stack trace."""
+
+    def wrapped(*args: Any, as_json: bool, **given: Any) -> None:  # noqa: ANN401 - click's own arguments
+        try:
+            document = verb(*args, as_json=as_json, **given)
+        except PlanexecError as error:
+            document = of_error(error, task=given.get("task"), partition=given.get("partition"))
+        except Exception as error:  # noqa: BLE001 - a program that reads the document must get one; people get the trace
+            document = _of_unforeseen(error, task=given.get("task"), partition=given.get("partition"))
+        if document is None:
+            return
+        if as_json:
+            print_json(document)
+        else:
+            print_run({**blank(), **document})
+        sys.exit(EXIT[document["status"]])
+
+    wrapped.__name__, wrapped.__doc__ = verb.__name__, verb.__doc__
+    wrapped.__click_params__ = getattr(verb, "__click_params__", [])  # type: ignore[attr-defined]
+    return wrapped  # type: ignore[return-value]
+
+
+def looking_only(verb: Function) -> Function:
+    """Lets a verb print its own answer; a refusal, and what nobody foresaw, is a document as for every other verb."""
+
+    def wrapped(*args: Any, as_json: bool, **given: Any) -> None:  # noqa: ANN401 - click's own arguments
+        try:
+            verb(*args, as_json=as_json, **given)
+            return
+        except PlanexecError as error:
+            document = of_error(error)
+        except Exception as error:  # noqa: BLE001 - a program that reads the document must get one; people get the trace
+            document = _of_unforeseen(error)
+        if as_json:
+            print_json(document)
+        else:
+            print_run({**blank(), **document})
+        sys.exit(EXIT[document["status"]])
+
+    wrapped.__name__, wrapped.__doc__ = verb.__name__, verb.__doc__
+    wrapped.__click_params__ = getattr(verb, "__click_params__", [])  # type: ignore[attr-defined]
+    return wrapped  # type: ignore[return-value]
+
+
+def _of_unforeseen(error: Exception, **of: str | None) -> dict[str, Any]:
+    from dagster_planexec.journal.door.redact import said  # noqa: PLC0415 - SQLAlchemy, which `--help` does not pay
+    from dagster_planexec.journal.told.line import one_line  # noqa: PLC0415 - as above
+
+    sys.stderr.write(inert(said(traceback.format_exc())))
+    return of_error(PlanexecError("INTERNAL", f"{type(error).__name__}: {one_line(str(error), 300)}"), **of)

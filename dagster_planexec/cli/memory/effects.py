@@ -1,0 +1,153 @@
+"""The `effects` verbs: what was issued line by line, and the word of a person where no system can say.
+
+`planexec effects list --json` prints, under `effects`, one object per line with `scope`, `period`, `line_key`,
+`ordinal`, `amount`, `currency`, `state`, `target`, `task`, `run`, `intended_at`, `ended_at`, `said` and `settled_by`;
+and under `totals` the number of lines by state.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+from rich.text import Text
+
+from dagster_planexec.cli.asked import nearest
+from dagster_planexec.cli.memory.journals import journals_of, must_be_known, opened
+from dagster_planexec.cli.printing import moment, paper, print_json
+from dagster_planexec.errors import PlanexecError
+from dagster_planexec.journal.told.line import one_line
+
+if TYPE_CHECKING:
+    from dagster_planexec.cli.project import ProjectFolder
+    from dagster_planexec.journal.journal import Journal
+    from dagster_planexec.journal.money.effects import Effect
+
+MOST_SHOWN = 200
+_LONGEST_KEY = 60
+_LONGEST_NAME = 80
+
+
+def list_effects(folder: ProjectFolder, task: str | None, period: str | None, home: Path, *, as_json: bool) -> None:
+    """Every line of the ledger, or those of a task or a period. Raises what `must_be_known` raises."""
+    from dagster_planexec.journal.money.effects import effects_listed  # noqa: PLC0415 - SQLAlchemy, where it is used
+
+    found: list[Effect] = []
+    for name in journals_of(folder, task):
+        with opened(name, looking=True) as journal:
+            if task is not None:
+                must_be_known(folder, journal, task, home)
+            if journal is not None and journal.has_effects:
+                found += effects_listed(journal, task=task, period=period)
+    totals: dict[str, int] = dict(sorted(Counter(effect.state for effect in found).items()))
+    if as_json:
+        print_json({"version": 1, "task": task, "period": period, "totals": totals, "effects": [*map(_json, found)]})
+        return
+    out = paper()
+    if not found:
+        out.print("no line was ever written: nothing was issued, and nothing is about to be")
+        return
+    table = Table("scope", "period", "line", "amount", "state", "since", "said", box=None, pad_edge=False)
+    for effect in found[-MOST_SHOWN:]:
+        table.add_row(*(Text(cell) for cell in _cells(effect)))
+    out.print(table)
+    if len(found) > MOST_SHOWN:
+        out.print(Text(f"  the last {MOST_SHOWN} of {len(found):,} lines; --json has them all", "dim"))
+    out.print(Text("  " + ", ".join(f"{count:,} {state}" for state, count in totals.items())))
+    for line in _what_to_do(totals):
+        out.print(Text(f"  {line}", "yellow"), soft_wrap=True)
+
+
+def settle(folder: ProjectFolder, asked: Mapping[str, Any], *, as_json: bool) -> None:
+    """Write what a person saw of a line whose outcome nobody could find out.
+
+    Args:
+        folder: The project.
+        asked: `scope`, `period`, `line_key`, `ordinal` (None: the one that is open), `state`, `by`, `reason`.
+        as_json: Whether one JSON document is printed.
+
+    Raises:
+        PlanexecError: UNKNOWN_REFERENCE if the ledger has no such line, VALIDATION_ERROR if its outcome is known.
+    """
+    from dagster_planexec.journal.money.effects import settle_effect  # noqa: PLC0415 - SQLAlchemy, where it is used
+
+    by, reason = (str(asked[name]).strip() for name in ("by", "reason"))
+    if not by or not reason or len(by) > _LONGEST_NAME:
+        raise PlanexecError(
+            "VALIDATION_ERROR", f"--by and --reason say who saw what; a name has at most {_LONGEST_NAME} characters",
+            hint='e.g. --by kim --reason "not in their books, ticket 4711"',
+        )  # fmt: skip
+    with ExitStack() as stack:
+        journals = [stack.enter_context(opened(name, looking=False)) for name in journals_of(folder, None)]
+        journal, effect = _line([one for one in journals if one is not None], asked)
+        settled = settle_effect(journal, effect, state=asked["state"], by=by, reason=reason)
+    if as_json:
+        print_json({"version": 1, "effect": _json(settled)})
+        return
+    shown = " ".join(_cells(settled)[:4])
+    paper().print(Text(f"{shown}: {settled.state}, says {one_line(by)}; the next run of the month goes on"))
+
+
+def _line(journals: Sequence[Journal], asked: Mapping[str, Any]) -> tuple[Journal, Effect]:
+    from dagster_planexec.journal.money.effects import OPEN, effects_of  # noqa: PLC0415 - as above
+
+    near: list[str] = []
+    for journal in journals:
+        found = effects_of(journal, asked["scope"], asked["period"])
+        mine = [effect for effect in found if effect.key == asked["line_key"]]
+        if asked["ordinal"] is not None:
+            mine = [effect for effect in mine if effect.ordinal == asked["ordinal"]]
+        still_open = [effect for effect in mine if effect.state in OPEN]
+        if len(still_open) > 1:
+            raise PlanexecError(
+                "VALIDATION_ERROR", f"line {asked['line_key'][:_LONGEST_KEY]!r} has {len(still_open)} open parts",
+                hint="say which: --ordinal",
+            )  # fmt: skip
+        if mine:
+            return journal, (still_open or mine)[-1]
+        near += [effect.key for effect in found]
+    raise _unknown(journals, asked, near)
+
+
+def _unknown(journals: Sequence[Journal], asked: Mapping[str, Any], keys: Sequence[str]) -> PlanexecError:
+    from dagster_planexec.journal.money.effects import effects_listed  # noqa: PLC0415 - as above
+
+    places = {f"{effect.scope} {effect.period}" for journal in journals for effect in effects_listed(journal)}
+    meant = nearest(asked["line_key"], keys) if keys else nearest(f"{asked['scope']} {asked['period']}", sorted(places))
+    hint = f"did you mean {meant[:_LONGEST_KEY]!r}? " if meant else ""
+    named = " ".join(str(asked[name])[:_LONGEST_KEY] for name in ("scope", "period", "line_key"))
+    return PlanexecError(
+        "UNKNOWN_REFERENCE", f"the ledger has no line {named!r}", hint=f"{hint}`planexec effects list` shows them"
+    )
+
+
+def _what_to_do(totals: Mapping[str, int]) -> Iterator[str]:
+    if totals.get("intended") or totals.get("unknown"):
+        yield (
+            "lines that are intended or unknown are looked up by the next run of their month; if the target cannot say:"
+            " `planexec effects settle SCOPE PERIOD LINE --as issued|not-issued --by NAME --reason TEXT`"
+        )
+
+
+def _cells(effect: Effect) -> tuple[str, ...]:
+    part = f" ({effect.ordinal})" if effect.ordinal > 1 else ""
+    by = f"{effect.settled_by}: " if effect.settled_by else ""
+    return (
+        one_line(effect.scope, _LONGEST_KEY), effect.period, one_line(effect.key, _LONGEST_KEY) + part,
+        f"{effect.amount:,} {effect.currency}", effect.state, moment(effect.ended_at or effect.intended_at),
+        one_line(by + (effect.said or ""), 80),
+    )  # fmt: skip
+
+
+def _json(effect: Effect) -> dict[str, Any]:
+    return {
+        "scope": effect.scope, "period": effect.period, "line_key": effect.key, "ordinal": effect.ordinal,
+        "amount": f"{effect.amount:f}", "currency": effect.currency, "state": effect.state, "target": effect.target,
+        "task": effect.task, "tool": effect.tool, "attempt": effect.attempt, "run": effect.run_id,
+        "hold": effect.hold_id, "intended_at": effect.intended_at, "ended_at": effect.ended_at, "said": effect.said,
+        "settled_by": effect.settled_by,
+    }  # fmt: skip

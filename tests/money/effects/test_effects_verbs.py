@@ -1,0 +1,114 @@
+"""`planexec effects list` and `settle`: what was issued, and the word of a person."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from dagster_planexec.cli.main import main
+from dagster_planexec.journal.journal import Journal
+from dagster_planexec.journal.money.effects import (
+    Ended,
+    Intent,
+    Owner,
+    changes_of,
+    effects_of,
+    write_ends,
+    write_intents,
+)
+from dagster_planexec.world.ports import Credit
+
+PROJECT = str(Path(__file__).parents[3])
+SCOPE = "vendor-invoice-credits"
+OWNER = Owner("vendor_reconciliation", "issue_credit", "somewhere", "att_1", "run-1")
+
+
+def credit(key, ordinal=1, amount="12.00"):
+    return Credit(SCOPE, "2026-03", key, ordinal, Decimal(amount), "USD")
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch) -> Path:
+    monkeypatch.setenv("PLANEXEC_HOME", str(tmp_path))
+    journal = Journal()
+    ids = write_intents(journal, OWNER, [Intent(credit("C-1")), Intent(credit("C-2")), Intent(credit("C|\x1b[31m"))])
+    write_ends(journal, "run-1", [Ended(ids[credit("C-1")], "issued", "said so"),
+                                  Ended(ids[credit("C-2")], "unknown", "TIMEOUT: no answer")])  # fmt: skip
+    journal.close()
+    return tmp_path
+
+
+def run(home, *args):
+    return CliRunner().invoke(main, ["--project", PROJECT, "effects", *args, "--home", str(home)])
+
+
+def test_the_ledger_is_listed_with_what_to_do(home):
+    """Every line with its state; bytes of a key do not reach the terminal as they are."""
+    told = run(home, "list")
+
+    assert told.exit_code == 0, told.output
+    assert "1 intended, 1 issued, 1 unknown" in told.output
+    assert "planexec effects settle" in told.output
+    assert "\x1b" not in told.output
+    said = json.loads(run(home, "list", "vendor_reconciliation", "--partition", "2026-03", "--json").output)
+    assert said["totals"] == {"intended": 1, "issued": 1, "unknown": 1}
+    assert said["effects"][1] | {"line_key": "C-2", "amount": "12.00", "state": "unknown"} == said["effects"][1]
+    assert json.loads(run(home, "list", "--partition", "2026-04", "--json").output)["effects"] == []
+
+
+def test_an_empty_home_has_issued_nothing(tmp_path):
+    """And makes no journal by looking."""
+    assert "nothing was issued" in run(tmp_path, "list").output
+    assert not (tmp_path / "journal.sqlite").exists()
+
+
+def test_a_person_settles_an_unknown_line(home):
+    """It is journalled as a change, with name and reason; a second word is refused."""
+    told = run(home, "settle", SCOPE, "2026-03", "C-2", "--as", "not-issued", "--by", "kim", "--reason", "ticket 4711")
+    assert told.exit_code == 0, told.output
+    again = run(home, "settle", SCOPE, "2026-03", "C-2", "--as", "issued", "--by", "kim", "--reason", "no, it is")
+
+    journal = Journal()
+    effect = next(e for e in effects_of(journal, SCOPE, "2026-03") if e.key == "C-2")
+    changes = changes_of(journal, effect.id)
+    journal.close()
+    assert (effect.state, effect.settled_by) == ("not-issued", "kim")
+    assert (changes[-1].state, changes[-1].by, changes[-1].said) == ("not-issued", "person kim", "ticket 4711")
+    assert again.exit_code == 1
+    assert "expected intended or unknown" in again.output
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (("C-22", "--as", "issued", "--by", "kim", "--reason", "x"), "did you mean 'C-2'"),
+        (("C-1", "--as", "issued", "--by", "kim", "--reason", "x"), "expected intended or unknown"),
+        (("C-2", "--as", "issued", "--by", " ", "--reason", "x"), "say who saw what"),
+        (("C-2", "--as", "issued", "--by", "kim", "--reason", ""), "say who saw what"),
+        (("C-2", "--as", "paid", "--by", "kim", "--reason", "x"), "is not one of"),
+    ],
+)
+def test_what_cannot_be_settled_is_refused(home, args, says):
+    """A mistyped line, a known outcome, nobody, no reason, another word."""
+    told = run(home, "settle", SCOPE, "2026-03", *args)
+
+    assert told.exit_code != 0
+    assert says in " ".join(told.output.split())
+    journal = Journal()
+    assert [e.state for e in effects_of(journal, SCOPE, "2026-03")] == ["issued", "unknown", "intended"]
+    journal.close()
+
+
+def test_a_line_with_two_open_parts_is_settled_part_by_part(home):
+    """Which one has to be said."""
+    journal = Journal()
+    write_intents(journal, OWNER, [Intent(credit("C-2", 2, "1.00"))])
+    journal.close()
+    said = ("--as", "issued", "--by", "kim", "--reason", "x")
+
+    assert "--ordinal" in run(home, "settle", SCOPE, "2026-03", "C-2", *said).output
+    assert run(home, "settle", SCOPE, "2026-03", "C-2", "--ordinal", "2", *said).exit_code == 0

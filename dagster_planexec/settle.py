@@ -121,6 +121,8 @@ def _keep(settling: Settling, report: RunReport) -> None:
 def _continued(settling: Settling, hold_id: str, period: Period, lease: Lease) -> RunReport:
     work, journal = settling.work, settling.work.journal
     held = hold_or_refuse(journal, hold_id, of=work.task.name)  # as it is now that nobody else runs the month
+    if held.state != "approved":  # there is nothing to continue: it is no run of the month, and leaves it as it stands
+        return _with_standing(work, prepared_again(settling, held, period).report)
     said = {"task_run": settling.task_run_id, "replan": False, "continues": held.id}
     journal.append(held.attempt, None, [NewEvent(BEGINS, None, said)])
     prepared = prepared_again(settling, held, period)

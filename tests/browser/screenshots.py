@@ -78,7 +78,7 @@ def revised_pages(run: dict[str, Any], revised_at: str) -> tuple[Page, ...]:
 def take() -> int:
     """Take all pictures; how much was wrong with them, each of it printed."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    said = [*_three_months(), *_revised_month()]
+    said = [*_three_months(), *_revised_month(), *_released_month()]
     sys.stdout.writelines(f"{line}\n" for line in said)
     return len(said)
 
@@ -93,6 +93,41 @@ def _revised_month() -> list[str]:
             _dismiss_welcome(browser, dev.url)
             return [line for page in revised_pages(run, observed[1]["timestamp"])
                     for line in _take(browser, dev.url, page)]  # fmt: skip
+
+
+def released_pages(runs: dict[str, dict[str, Any]]) -> tuple[Page, ...]:
+    """The pictures of a month that waited for a person: the form, the run that took the decision, what continued it."""
+    return (
+        Page("decide_form", f"/locations/definitions.py/jobs/{TASK}__decide/playground", ("hold", "signed", "reason")),
+        Page("decided", f"/runs/{runs['decide']['runId']}", ("Success", "approve by ada")),
+        Page("continued_month", f"/runs/{runs['continue']['runId']}", ("Success", "credits")),
+        Page("credits_issued", "/assets/credits?view=events", ("Issued", "2026-01-01")),
+    )
+
+
+def _released_month() -> list[str]:
+    """January waits; ada signs where her key is, somebody pastes the line into the form, the sensor goes on."""
+    from tests.definitions.approval.test_over_the_weekend import continuing, fill_in, until
+    from tests.support.approving import with_keys
+    from tests.support.planexec import planexec
+
+    with (
+        with_keys("ada", "grace"),
+        tempfile.TemporaryDirectory() as scratch,
+        _dagster(Path(scratch), {"PLANEXEC_QUIET_S": "100000"}) as dev,
+        _browser(Path(scratch)) as browser,
+    ):
+        held = dev.ended(dev.materialise(f"{TASK}__task_run", HELD))
+        (waiting,) = planexec("holds", "--home", scratch).document["holds"]
+        assert held["tags"]["planexec/status"] == "held"
+        said = {"hold": waiting["id"], "decision": "approve", "by": "ada", "reason": "checked with the vendor"}
+        command = ("approve", waiting["id"], "--by", "ada", "--reason", said["reason"], "--sign-only")
+        signed = planexec(*command, "--home", scratch).document["signed"]
+        decided = fill_in(dev, {**said, "signed": signed})
+        run_id = until(lambda: continuing(dev, waiting["id"]))
+        runs = {"decide": decided, "continue": dev.ended(run_id) | {"runId": run_id}}
+        _dismiss_welcome(browser, dev.url)
+        return [line for page in released_pages(runs) for line in _take(browser, dev.url, page)]
 
 
 def _three_months() -> list[str]:

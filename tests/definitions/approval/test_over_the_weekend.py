@@ -66,7 +66,7 @@ def fill_in(dev: DagsterDev, said: dict[str, str]) -> dict[str, Any]:
     params = {"selector": {**LOCATION, "jobName": f"{TASK}__decide"}, "runConfigData": config}
     answer = dev.query(LAUNCH, p=params)["launchRun"]
     assert answer["__typename"] == "LaunchRunSuccess", answer
-    return dev.ended(answer["run"]["runId"])
+    return dev.ended(answer["run"]["runId"]) | {"runId": answer["run"]["runId"]}
 
 
 @pytest.fixture(scope="module")
@@ -104,14 +104,15 @@ def weekend(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Weekend]:
             forged = fill_in(monday, {**said, "signed": signed[:-8] + "00000000"})
             assert fill_in(monday, {**said, "signed": signed})["tags"]["planexec/status"] == "approved"
             runs = {
-                period: monday.ended(until(lambda one=one: _continuing(monday, one)))  # type: ignore[misc]
+                period: monday.ended(until(lambda one=one: continuing(monday, one.id)))  # type: ignore[misc]
                 for period, one in held.items()
             }
         yield Weekend(home, s3.endpoint, held, runs, forged)
 
 
-def _continuing(dev: DagsterDev, held: HoldRecord) -> str | None:
-    runs = [run for run in dev.runs(planexec__hold=held.id) if run["jobName"] == f"{TASK}__continue"]
+def continuing(dev: DagsterDev, hold_id: str) -> str | None:
+    """The run that continues a hold, if there is one."""
+    runs = [run for run in dev.runs(planexec__hold=hold_id) if run["jobName"] == f"{TASK}__continue"]
     return runs[0]["runId"] if runs else None
 
 

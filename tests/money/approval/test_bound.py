@@ -28,6 +28,26 @@ def test_an_approved_month_is_finished_and_each_credit_issued_once(office: Offic
     assert office.world.credits() == issued
 
 
+@pytest.mark.parametrize("decided", ["used", "open", "rejected"])
+def test_a_hold_that_is_not_approved_continues_nothing_and_leaves_the_month_as_it_stands(
+    office: Office, decided: str
+) -> None:
+    """Anybody can ask; how the month stands is not theirs to change."""
+    held = office.held()
+    if decided != "open":
+        office.decide(held.id, "ada", "reject" if decided == "rejected" else "approve")
+    if decided == "used":
+        office.go_on(held.id)
+    with office.journal() as journal:
+        before = journal.attempt(held.attempt), journal.events(held.attempt)
+        report = office.go_on(held.id)
+        after = journal.attempt(held.attempt), journal.events(held.attempt)
+
+    assert (report.status, report.code) == ("stopped", "DECISION_REFUSED"), report.text
+    assert after == before
+    assert office.holds()[0].state == decided
+
+
 def test_a_plain_run_after_an_approval_does_the_same(office: Office) -> None:
     """The same attempt is continued."""
     held = office.approved()

@@ -1,6 +1,8 @@
 """`<task>__continue`: finishes a month that people have released. Started by the approval sensor, or by a person."""
 
 # No `from __future__ import annotations` here: Dagster reads the config class from the annotation itself.
+from typing import Any
+
 import dagster as dg
 from pydantic import Field
 
@@ -16,7 +18,7 @@ from dagster_planexec.definitions.shown.ending import as_told, ending
 from dagster_planexec.definitions.shown.gates import made_by
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.journal.journal import Journal
-from dagster_planexec.journal.money.decisions import hold_or_refuse
+from dagster_planexec.journal.money.decisions import decisions_of, hold_or_refuse
 from dagster_planexec.journal.run_report import RunReport
 from dagster_planexec.journal.told.line import one_line
 from dagster_planexec.planner.planner import Planner, Proposal
@@ -79,6 +81,7 @@ def _finish(planned: PlannedTask, context: dg.OpExecutionContext, hold_id: str) 
     period = task.period(context.partition_key)
     report = RunReport.blank(task, period, task_run_id=context.run_id)
     unforeseen: Exception | None = None
+    released: dict[str, dg.MetadataValue[Any]] = {}
     try:
         work = work_of(planned.binding)
         try:
@@ -87,6 +90,7 @@ def _finish(planned: PlannedTask, context: dg.OpExecutionContext, hold_id: str) 
             asked = MonthAsked(context, task, period)
             settling = Settling(work, _Nobody(), launcher, context.run_id, asking=asked.asking)
             report = continue_month(settling, hold_id)
+            released = _released(work.journal, hold_id)
         finally:
             work.journal.close()
     except PlanexecError as error:
@@ -95,11 +99,18 @@ def _finish(planned: PlannedTask, context: dg.OpExecutionContext, hold_id: str) 
         unforeseen = error
         report = report.ended("error", "INTERNAL", one_line(f"{type(error).__name__}: {error}"))
     context.instance.add_run_tags(context.run_id, {STATUS_TAG: report.status, CODE_TAG: report.code or "none"})
-    log_effects(context, report)
+    log_effects(context, report, released)
     failed = ending(report, tuple(made_by(report, planned.binding.registry)))
     if failed is not None:
         context.instance.add_run_tags(context.run_id, NO_MORE_RUNS)
         raise failed from as_told(unforeseen)
+
+
+def _released(journal: Journal, hold_id: str) -> dict[str, dg.MetadataValue[Any]]:
+    """Under which hold, and by whom, for people who look at what was issued."""
+    decisions = decisions_of(journal, [hold_id])[hold_id]
+    by = "; ".join(f"{one.by}: {one_line(one.reason, 200)}" for one in decisions)
+    return {"hold": dg.MetadataValue.text(hold_id), "approved": dg.MetadataValue.text(by or "by nobody")}
 
 
 def _must_be_of(journal: Journal, hold_id: str, period: Period) -> None:

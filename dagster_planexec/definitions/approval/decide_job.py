@@ -26,6 +26,10 @@ HOLD_TAG = "planexec/hold"
 _LONGEST = 1_000
 
 
+BLANK = {"hold": "hold_", "decision": "approve", "by": "", "reason": "", "signed": "planexec1:"}
+"""The form before it is filled in; as it is, it is refused."""
+
+
 class Choice(Enum):
     """What can be decided."""
 
@@ -58,7 +62,11 @@ def decide_job(planned: PlannedTask) -> dg.JobDefinition:
     def take_decision(context: dg.OpExecutionContext, config: DecisionForm) -> None:
         _take(planned, context, config)
 
-    @dg.job(name=decide_name(task), description=f"Approve or reject what is held of {task.name}, with a signature.")
+    @dg.job(
+        name=decide_name(task),
+        description=f"Approve or reject what is held of {task.name}, with a signature.",
+        config={"ops": {f"{task.name}__take_decision": {"config": dict(BLANK)}}},  # what the launchpad begins with
+    )
     def decide() -> None:
         take_decision()
 

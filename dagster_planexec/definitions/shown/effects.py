@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
 import dagster as dg
 
 from dagster_planexec.compiler.markup import escaped
@@ -9,23 +13,28 @@ from dagster_planexec.contract.task import Deliverable
 from dagster_planexec.definitions.shown.ending import hold_metadata
 from dagster_planexec.journal.run_report import RunReport, StepEntry, credits_of
 
+_NOTHING: Mapping[str, dg.MetadataValue[Any]] = MappingProxyType({})
 Context = dg.AssetExecutionContext | dg.OpExecutionContext
 
 
-def log_effects(context: Context, report: RunReport) -> None:
-    """One event per irreversible deliverable that this run reached."""
+def log_effects(context: Context, report: RunReport, more: Mapping[str, dg.MetadataValue[Any]] = _NOTHING) -> None:
+    """One event per irreversible deliverable that this run reached; `more` is shown of what it issued."""
     for deliverable in report.task.deliverables:
         if deliverable.repeatable:
             continue
         for step in report.steps:
             if step.tool in deliverable.tools:
-                event = _event(context, report, deliverable, step)
+                event = _event(context, report, deliverable, step, more)
                 if event is not None:
                     context.log_event(event)
 
 
 def _event(
-    context: Context, report: RunReport, deliverable: Deliverable, step: StepEntry
+    context: Context,
+    report: RunReport,
+    deliverable: Deliverable,
+    step: StepEntry,
+    more: Mapping[str, dg.MetadataValue[Any]],
 ) -> dg.AssetMaterialization | dg.AssetObservation | None:
     key, partition = dg.AssetKey(deliverable.name), report.period.key
     links = {"plan_run": dg.MetadataValue.dagster_run(report.plan_run_id)} if report.plan_run_id else {}
@@ -37,6 +46,7 @@ def _event(
                 "dagster/row_count": dg.MetadataValue.int(issued),
                 "amount": dg.MetadataValue.text(str(standing["issued_amount"])),
                 **links,
+                **more,
             }
             if issued == 0:
                 return dg.AssetObservation(

@@ -155,6 +155,8 @@ def test_every_credit_is_issued_once_and_recorded(story: Story) -> None:
     assert len(story.credits) == story.hold.facts["count"] > 0
     assert made.partition == story.held.world.period.key
     assert made.metadata["dagster/row_count"].value == len(story.credits)
+    assert made.metadata["hold"].value == story.hold.id
+    assert made.metadata["approved"].value == f"{POLICY.approvers[0]}: seen with the vendor"
     assert story.closed.state == "used"
 
 

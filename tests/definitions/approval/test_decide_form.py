@@ -149,5 +149,7 @@ def test_the_form_is_typed(desk: MakeDesk) -> None:
 
     assert set(fields.config_type.fields) == {"hold", "decision", "by", "reason", "signed"}
     assert all(field.description for field in fields.config_type.fields.values())
+    blank = job.execute_in_process(instance=d.instance, raise_on_error=False)
+    assert not blank.success  # the launchpad begins with every field there and none filled in
     with pytest.raises(dg.DagsterInvalidConfigError, match="decision"):
         submit(d, d.opened(), "x", decision="perhaps")

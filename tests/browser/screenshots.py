@@ -97,15 +97,12 @@ def _revised_month() -> list[str]:
 
 def released_pages(runs: dict[str, dict[str, Any]]) -> tuple[Page, ...]:
     """The pictures of a month that waited for a person: the form, the run that took the decision, what continued it."""
+    form = f"/locations/definitions.py/jobs/{TASK}__decide/playground"
     return (
-        Page(
-            "decide_form",
-            f"/locations/definitions.py/jobs/{TASK}__decide/playground",
-            ("hold_", "planexec1:", "reason"),
-        ),
+        Page("decide_form", form, ("hold_", "planexec1:", "reason")),
         Page("decided", f"/runs/{runs['decide']['runId']}", ("Success", "approve by ada")),
         Page("continued_month", f"/runs/{runs['continue']['runId']}", ("Success", "credits")),
-        Page("credits_issued", "/assets/credits?view=events", ("Issued", "2026-01-01")),
+        Page("credits_issued", "/assets/credits?view=events", ("Issued", "2026-01-01", "checked with the vendor")),
     )
 
 

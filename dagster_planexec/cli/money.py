@@ -135,6 +135,7 @@ def list_effects(
 @click.option("--by", required=True, metavar="NAME", help="Who saw it.")
 @click.option("--reason", required=True, metavar="TEXT", help="Where and how; it is kept with the line.")
 @click.option("--ordinal", type=int, default=None, help="Which part of the line, if several are open.")
+@click.option("--lost", is_flag=True, help="The ledger says that it was issued, and its target has lost it for good.")
 @HOME
 @AS_JSON
 @click.pass_obj

@@ -25,6 +25,8 @@ TASK_TAG = "planexec/task"
 STATUS_TAG = "planexec/status"
 """On a task run that has ended: succeeded, held, waiting, stood-back, stopped, rejected or error; to filter runs by."""
 CODE_TAG = "planexec/code"
+HOLD_TAG = "planexec/hold"
+"""On runs that decide about a hold, or continue one: its id."""
 BACKFILL_TAG = "planexec/backfill"
 """On a plan run, and on a task run that continues one after a wait: the backfill behind it.
 

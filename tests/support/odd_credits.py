@@ -22,13 +22,15 @@ class Odd(CreditApi):
         self.finds: list[Credit] = []
         self.blind = False
         """Whether it cannot be asked by key."""
+        self.behind = False
+        """Whether its list does not show what it has issued."""
 
     @property
     def target(self) -> str:
         return self.named or self.inner.target
 
     def listed(self, scope: str, period: str) -> Sequence[Credit]:
-        return self.inner.listed(scope, period)
+        return () if self.behind else self.inner.listed(scope, period)
 
     def find(self, credit: Credit) -> Credit | None:
         self.finds.append(credit)

@@ -84,7 +84,7 @@ def settle(folder: ProjectFolder, asked: Mapping[str, Any], *, as_json: bool) ->
     with ExitStack() as stack:
         journals = [stack.enter_context(opened(name, looking=False)) for name in journals_of(folder, None)]
         journal, effect = _line([one for one in journals if one is not None], asked)
-        settled = settle_effect(journal, effect, state=asked["state"], by=by, reason=reason)
+        settled = settle_effect(journal, effect, state=asked["state"], by=by, reason=reason, lost=asked["lost"])
     if as_json:
         print_json({"version": 1, "effect": _json(settled)})
         return

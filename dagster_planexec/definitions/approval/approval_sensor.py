@@ -11,9 +11,8 @@ from datetime import datetime
 import dagster as dg
 
 from dagster_planexec.compiler.binding import TaskBinding
-from dagster_planexec.compiler.plan_run import STATUS_TAG
+from dagster_planexec.compiler.plan_run import HOLD_TAG, STATUS_TAG
 from dagster_planexec.contract.task import Task
-from dagster_planexec.definitions.approval.decide_job import HOLD_TAG
 from dagster_planexec.definitions.approval.notices import OnHold, log_hold, news_of
 from dagster_planexec.definitions.planned_task import continue_name, finish_name
 from dagster_planexec.definitions.triggers.task_runs import RUN_KEY_TAG, TaskRuns
@@ -29,6 +28,8 @@ _AGAIN = frozenset({"stood-back"})
 """How a continuation may have ended that changed nothing and is to be started again."""
 MOST_STARTS = 100
 """Continuations of one approval that stood back; more are a fault, and a person looks at it."""
+MOST_DEATHS = 3
+"""Continuations of one approval whose process died without a word."""
 
 
 def approval_sensor(
@@ -97,16 +98,21 @@ def look_at_holds(journal: Journal, task: Task, now: datetime, runs: TaskRuns) -
 
 
 def _run_key(runs: TaskRuns, task: Task, approval: str) -> str | None:
-    """The key of the run to be started for an approval; None if one was started and did not just stand back.
+    """The key of the run to be started for an approval; None if one was started, and said how it ended.
 
-    A continuation that failed is not started again by itself: what made it fail is for a person to see first.
+    A continuation that stood back, or whose process died before it could say anything, is started again: what is issued
+    is not issued twice. One that said why it failed is not: that is for a person to see first.
     """
+    deaths = 0
     for again in range(MOST_STARTS):
         key = f"approval-{approval}" + (f"-{again + 1}" if again else "")
         found = runs.instance.get_runs(dg.RunsFilter(job_name=continue_name(task), tags={RUN_KEY_TAG: key}), limit=1)
         if not found:
             return key
-        if found[0].tags.get(STATUS_TAG) not in _AGAIN:
+        said = found[0].tags.get(STATUS_TAG)
+        if said is None and found[0].is_finished and deaths < MOST_DEATHS:
+            deaths += 1
+        elif said not in _AGAIN:
             return None
     return None
 

@@ -11,7 +11,7 @@ import dagster as dg
 from pydantic import Field
 
 from dagster_planexec.compiler.events import failure
-from dagster_planexec.compiler.plan_run import CODE_TAG, STATUS_TAG
+from dagster_planexec.compiler.plan_run import CODE_TAG, HOLD_TAG, STATUS_TAG
 from dagster_planexec.definitions.planned_task import PlannedTask, decide_name
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.journal.journal import Journal
@@ -21,8 +21,6 @@ from dagster_planexec.journal.money.keys import keys_for
 from dagster_planexec.journal.money.signing import SignedDecision, parse_signed
 from dagster_planexec.journal.told.line import one_line
 
-HOLD_TAG = "planexec/hold"
-"""On runs that decide about a hold, or continue one: its id."""
 _LONGEST = 1_000
 
 

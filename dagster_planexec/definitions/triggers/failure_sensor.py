@@ -9,7 +9,7 @@ from typing import Any
 
 import dagster as dg
 
-from dagster_planexec.compiler.plan_run import PARTITION_TAG
+from dagster_planexec.compiler.plan_run import HOLD_TAG, PARTITION_TAG
 from dagster_planexec.contract.task import Task
 from dagster_planexec.definitions.planned_task import finish_name
 from dagster_planexec.definitions.triggers.task_runs import TaskRuns
@@ -77,7 +77,9 @@ def failure_text(task: Task, run: dg.DagsterRun, failures: Iterable[dg.DagsterEv
     lines.append(f"run: {os.environ.get(URL_VARIABLE, '').rstrip('/')}/runs/{run.run_id}")
     if str(metadata.get("hint", "")) not in sentence or "hint" not in metadata:
         lines.append(f"hint: {one_line(str(metadata.get('hint', 'look at the log of the run')))}")
-    lines.append(f"next: {metadata.get('next', f'planexec run {task.name} --partition {partition}')}")
+    hold = run.tags.get(HOLD_TAG)
+    again = f"planexec continue {hold}" if hold else f"planexec run {task.name} --partition {partition}"
+    lines.append(f"next: {metadata.get('next', again)}")
     return "\n".join(lines)
 
 

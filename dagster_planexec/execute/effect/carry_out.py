@@ -40,6 +40,12 @@ _SETTLE = (
 )
 
 
+LOST = (
+    "find out where it went, and run the month again; if the target has lost it for good: `planexec effects settle "
+    "--lost` takes your word"
+)
+
+
 class _GoesNoFurtherError(Exception):
     """Ends a call with an outcome."""
 
@@ -150,12 +156,13 @@ class _Batch:
         for effect in found.missing:
             seen = ask(self.tool, effect.credit, self.call, grace_s=self.grace_s)
             if seen.credit is None:
-                text = (
-                    f"the ledger says that {_line(effect)} was issued at {effect.ended_at}, and {where.target} does not"
-                    f" know it{f' ({seen.trouble})' if seen.trouble else ''}; nothing more is issued"
-                )
-                hint = "find out where it went; nothing is issued a second time"
-                raise _GoesNoFurtherError(Failed("EFFECT_UNKNOWN", f"{text}. {hint}"), unknown=True)
+                does = f"does not know it{f' ({seen.trouble})' if seen.trouble else ''}"
+            elif seen.credit.amount == effect.amount:
+                does = "knows it and does not list it: its list cannot be trusted now"
+            else:
+                does = f"holds {seen.credit.amount} {seen.credit.currency} under its key"
+            text = f"the ledger says that {_line(effect)} was issued at {effect.ended_at}, and {where.target} {does}"
+            raise _GoesNoFurtherError(Failed("EFFECT_UNKNOWN", f"{text}; nothing more is issued. {LOST}"), unknown=True)
         if found.unsure:
             first, count = found.unsure[0], len(found.unsure)
             if first.run_id == self.run.run_id:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from dagster_planexec.contract.strategies import RELEASABLE
 from dagster_planexec.contract.verdict import Side, Verdict
+from dagster_planexec.execute.effect.agreement import ledger_agrees
 from dagster_planexec.execute.effect.release import Released, release
 from dagster_planexec.execute.effect.reread import reread
 from dagster_planexec.execute.effect.review import Compared, compare
@@ -41,7 +42,7 @@ def gate(run: Run, step: Step, resolved: Resolved, judged: Sequence[Verdict], pr
     Raises:
         PlanexecError: Something that it rests on cannot be read: then nothing is called.
     """
-    verdicts = [*judged, *_asked_anyway(run, preview)]
+    verdicts = [*judged, *ledger_agrees(run, step), *_asked_anyway(run, preview)]
     asks = frozenset(v.code for v in verdicts if asks_a_person(v) and v.code is not None)
     approved = release(run, step, resolved, preview, asks)
     if approved is not None:

@@ -5,7 +5,10 @@ The rule for each (line key, ordinal):
 * the target lists it: it is issued, with the target's amount, whatever the ledger says; what the ledger does not know
   is taken into it;
 * the ledger says issued, by another target or by a person's word: it counts as issued;
-* the ledger says issued by this target, which does not list it: `missing`, and nothing more is issued;
+* the ledger says issued by this target, which does not list it, or lists another amount: `missing`, and nothing more
+  is issued;
+* a look-up alone once said that it is not there: what was sent may still arrive, so if it is due again it goes on under
+  the same key, and if less is due a person settles it;
 * the ledger has an intent without outcome for this target, which does not list it: it is sent again, under its own
   amount and key, so a first delivery that arrives late is the same one. Never by the run that may have sent it;
 * the same for another target, or for a target that cannot be asked by key: `unsure`, and a person settles it.
@@ -79,13 +82,13 @@ def reckon(due: Sequence[CreditLine], listed: Sequence[Credit], effects: Sequenc
     for at, effect in rows.items():
         if effect.state in OPEN and effect.target != where.target:
             unsure.append(effect)
+        elif is_lost(effect, here.get(at), where.target):
+            missing.append(effect)
         elif at in here:
             continue
-        elif effect.state == "issued" and effect.target == where.target and effect.settled_by is None:
-            missing.append(effect)
         elif effect.state in OPEN and _may_not_be_sent(effect, where):
             unsure.append(effect)
-        elif effect.state in OPEN:
+        elif effect.state in OPEN or _may_still_arrive(effect, where):
             waiting.setdefault(effect.key, []).append(effect)
     due_by_key = {line.key: line.amount for line in due}
     need = still_to_issue(due_by_key, known)
@@ -107,9 +110,21 @@ def reckon(due: Sequence[CreditLine], listed: Sequence[Credit], effects: Sequenc
         known, need, tuple(intents), sum(1 for key in need if key in known),
         {key: amount for key, amount in over.items() if amount > 0}, tuple(ended),
         tuple(credit for credit in listed if (credit.key, credit.ordinal) not in rows),
-        tuple(missing), tuple(unsure), tuple(effect for left in waiting.values() for effect in left),
+        tuple(missing), tuple(unsure),
+        tuple(effect for left in waiting.values() for effect in left if effect.state in OPEN),
         frozenset(key for key, _, _ in outside),
     )  # fmt: skip
+
+
+def is_lost(effect: Effect, listed: Decimal | None, target: str) -> bool:
+    """Whether the ledger says that a target has issued a line which it does not list so. A person's word counts."""
+    own = effect.state == "issued" and effect.target == target and effect.settled_by is None
+    return own and listed != effect.amount
+
+
+def _may_still_arrive(effect: Effect, where: Where) -> bool:
+    """Whether it was sent, perhaps, and only a look-up has said that it is not there."""
+    return effect.state == "not-issued" and effect.settled_by is None and effect.target == where.target
 
 
 def _ended(effect: Effect | None, amount: Decimal, where: Where) -> Ended | None:

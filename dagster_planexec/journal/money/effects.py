@@ -18,6 +18,7 @@ from dagster_planexec.errors import PlanexecError
 from dagster_planexec.journal.door.redact import redacted
 from dagster_planexec.journal.encoding import bounded
 from dagster_planexec.journal.journal import Journal
+from dagster_planexec.journal.money.leases import held_now
 from dagster_planexec.journal.store import tables as t
 from dagster_planexec.world.ports import Credit
 from dagster_planexec.world.probes.result.to_issue import Elsewhere
@@ -197,15 +198,35 @@ def write_ends(journal: Journal, run_id: str, ended: Sequence[Ended]) -> None:
         _end(db, ended, f"run {run_id}", _now())
 
 
-def settle_effect(journal: Journal, effect: Effect, *, state: EffectState, by: str, reason: str) -> Effect:
+def settle_effect(
+    journal: Journal, effect: Effect, *, state: EffectState, by: str, reason: str, lost: bool = False
+) -> Effect:
     """A person says how a line ended whose outcome nobody could find out.
 
+    Args:
+        journal: Where the ledger is.
+        effect: The line.
+        state: `issued` or `not-issued`.
+        by: Who says so.
+        reason: Why they know.
+        lost: It is a line that was issued, as far as the ledger knows, and that its target has lost.
+
     Raises:
-        PlanexecError: VALIDATION_ERROR if its outcome is known, or became known meanwhile.
+        PlanexecError: VALIDATION_ERROR if its outcome is known, or became known meanwhile; LEASE_BUSY while a run holds
+            the month: it may be at work on this very line.
     """
     said = bounded(str(redacted(reason)), _LONGEST)
+    busy = held_now(journal, effect.task).get(effect.period)
+    if busy is not None:
+        raise PlanexecError(
+            "LEASE_BUSY", f"{busy.words}: it may be at work on line {effect.key[:80]!r}",
+            hint="wait until that run has ended, look again, then settle what is still unknown",
+        )  # fmt: skip
+    # What only a look-up has said to be not there may still arrive; a person may know better.
+    may_be = [*sorted(OPEN), "not-issued", *(["issued"] if lost else [])]
     with journal.engine.begin() as db:  # it belongs to no run
-        mine = (t.effects.c.seq == effect.id, t.effects.c.state.in_(sorted(OPEN)))
+        nobody = sa.or_(t.effects.c.settled_by.is_(None), t.effects.c.state.in_(sorted(OPEN)))
+        mine = (t.effects.c.seq == effect.id, t.effects.c.state.in_(may_be), nobody)
         now = _now()
         values = {"state": state, "ended_at": now, "said": said, "settled_by": by}
         if db.execute(sa.update(t.effects).where(*mine).values(**values)).rowcount != 1:
@@ -257,8 +278,15 @@ def _intend_again(db: sa.Connection, owner: Owner, ids: Sequence[int], now: str)
     of = {"run_id": owner.run_id, "attempt": owner.attempt, "task": owner.task, "tool": owner.tool,
           "token": owner.token, "hold_id": owner.hold_id}  # fmt: skip
     for some in _parts(ids):
-        again = sa.update(t.effects).where(t.effects.c.seq.in_(some))
-        db.execute(again.values(state="intended", ended_at=None, said=None, settled_by=None, **of))
+        # What a person has settled as issued meanwhile is theirs.
+        free = sa.or_(t.effects.c.settled_by.is_(None), t.effects.c.state != "issued")
+        again = sa.update(t.effects).where(t.effects.c.seq.in_(some), free)
+        found = db.execute(again.values(state="intended", ended_at=None, said=None, settled_by=None, **of))
+        if found.rowcount != len(some):
+            raise PlanexecError(
+                "LEASE_LOST", f"{len(some) - found.rowcount} lines were settled by a person meanwhile",
+                hint="run the month again: their word counts",
+            )  # fmt: skip
     _note(db, ids, "intended", f"run {owner.run_id}", now, "continued")
 
 
@@ -275,7 +303,7 @@ def _end(db: sa.Connection, ended: Iterable[Ended], by: str, now: str) -> None:
     ]
     if not rows:
         return
-    change = sa.update(t.effects).where(t.effects.c.seq == sa.bindparam("its"))
+    change = sa.update(t.effects).where(t.effects.c.seq == sa.bindparam("its"), t.effects.c.settled_by.is_(None))
     db.execute(
         change.values(state=sa.bindparam("now_is"), ended_at=sa.bindparam("when"), said=sa.bindparam("why")),
         [{"its": r["effect"], "now_is": r["state"], "why": r["said"], "when": None if r["state"] in OPEN else now}

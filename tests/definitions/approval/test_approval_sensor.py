@@ -67,7 +67,7 @@ def test_an_approval_is_continued_once(desk: MakeDesk) -> None:
     held = d.opened()
     approve(d, held)
     (first,), (second,) = look(d).requests, look(d).requests
-    ran(d, first, dg.DagsterRunStatus.FAILURE)
+    ran(d, first, dg.DagsterRunStatus.FAILURE, "error")
     after = look(d)
 
     assert first.run_key == second.run_key
@@ -88,6 +88,28 @@ def test_a_continuation_that_stood_back_is_started_again(desk: MakeDesk) -> None
     (third,) = look(d).requests
 
     assert len({first.run_key, second.run_key, third.run_key}) == 3
+
+
+def test_a_continuation_that_died_without_a_word_is_started_again(desk: MakeDesk) -> None:
+    """Its process was killed: what is issued is not issued twice. After the third death a person looks."""
+    d = desk()
+    approve(d, d.opened())
+    keys = []
+    for _ in range(4):
+        (request,) = look(d).requests
+        keys.append(request.run_key)
+        ran(d, request, dg.DagsterRunStatus.FAILURE)
+    assert len(set(keys)) == 4
+    assert look(d).requests == []
+
+
+def test_a_continuation_that_said_why_it_failed_is_not_started_again(desk: MakeDesk) -> None:
+    """That is for a person to see first."""
+    d = desk()
+    approve(d, d.opened())
+    (request,) = look(d).requests
+    ran(d, request, dg.DagsterRunStatus.FAILURE, "stopped")
+    assert look(d).requests == []
 
 
 def test_a_period_that_is_being_run_waits(desk: MakeDesk) -> None:

@@ -22,6 +22,8 @@ from dagster_planexec.journal.money.effects import (
     write_ends,
     write_intents,
 )
+from dagster_planexec.journal.money.holder import holder_here
+from dagster_planexec.journal.money.leases import Lease, take
 from dagster_planexec.world.ports import Credit
 
 OWNER = Owner("task", "issue_credit", "here", "att_1", "run-1", 7)
@@ -100,6 +102,24 @@ def test_the_word_of_a_person_is_kept_and_is_the_last(journal: Journal):
     assert issued_elsewhere([settled], "here") == (("A", 1, Decimal("12.00")),)
     with pytest.raises(PlanexecError, match="expected intended or unknown"):
         settle_effect(journal, effect, state="not-issued", by="lee", reason="no")
+    with pytest.raises(PlanexecError, match="settled by a person meanwhile"):
+        write_intents(journal, OWNER, [Intent(effect.credit, effect.id)])
+    write_ends(journal, "run", [Ended(effect.id, "unknown", "broke off")])
+    assert [(e.state, e.settled_by) for e in effects_of(journal, "scope", "2026-03")] == [("issued", "kim")]
+
+
+def test_nobody_settles_a_line_of_a_month_that_is_being_run(journal: Journal):
+    """The run may be at work on this very line."""
+    write_intents(journal, OWNER, intents("A"))
+    (effect,) = effects_of(journal, "scope", "2026-03")
+    lease = take(journal, task=effect.task, period="2026-03", holder=holder_here(), lasts_s=60)
+    assert isinstance(lease, Lease)
+    with pytest.raises(PlanexecError, match="has held 2026-03 since") as refused:
+        settle_effect(journal, effect, state="issued", by="kim", reason="receipt 7")
+    lease.release()
+
+    assert refused.value.code == "LEASE_BUSY"
+    assert settle_effect(journal, effect, state="issued", by="kim", reason="receipt 7").settled_by == "kim"
 
 
 @pytest.mark.parametrize(

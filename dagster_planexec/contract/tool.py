@@ -100,6 +100,8 @@ class ToolCall:
     """What the ledger says another system has issued for the effect's scope and period. Counts as issued."""
     hold_id: str | None = None
     """The hold under which they were released."""
+    approved: str | None = None
+    """Digest of the lines that were approved under it, those that are issued by now among them."""
     given_up: Event = field(default_factory=Event, compare=False)
     """Set when the harness no longer waits for the call. What is done after that is done for nobody."""
 

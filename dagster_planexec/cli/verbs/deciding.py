@@ -22,7 +22,7 @@ from dagster_planexec.compiler.binding import work_of
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.journal.journal import Journal
 from dagster_planexec.journal.money.decisions import decisions_of, record
-from dagster_planexec.journal.money.holds import WAITING, HoldRecord, hold, holds_of
+from dagster_planexec.journal.money.holds import WAITING, HoldRecord, hold, holds_of, lines_under
 from dagster_planexec.journal.money.keys import keys_for, new_key
 from dagster_planexec.journal.money.signing import Word, sign
 from dagster_planexec.journal.told.line import one_line
@@ -96,12 +96,16 @@ def decide_about(
     with _writing(planned) as journal:
         after = record(journal, task, signed, keys, now)
         document = document_of(after, decisions_of(journal, [after.id])[after.id])
+        issued, begun = lines_under(journal, after.id)
     if as_json:
-        print_json({"version": 1, **document})
+        print_json({"version": 1, **document, "lines_issued": issued, "lines_begun": begun})
         return
     out = paper()
     done = {"approve": "approved", "reject": "rejected"}[decision]
     out.print(Text(f"{done.upper()} by {by}", STYLES["done"]), Text(f"{after.id}, {after.task} {after.period}"))
+    if begun:
+        rest = "nothing more of it is begun" if after.state == "rejected" else "the rest is issued when it is continued"
+        out.print(Text(f"  {issued:,} of {begun:,} lines were issued under it already; {rest}"))
     left = task.approval.needed - len(document["decisions"])
     if after.state == "open":
         out.print(Text(f"  {left} more must approve it: {', '.join(_others(task.approval.approvers, document))}"))

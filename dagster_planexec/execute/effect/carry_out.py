@@ -7,7 +7,7 @@ next run looks that up before it does anything else.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
@@ -25,8 +25,10 @@ from dagster_planexec.execute.effect.wanted import why_no_longer
 from dagster_planexec.execute.observer import DeadlinePassedError, within
 from dagster_planexec.execute.work import Run
 from dagster_planexec.journal.money.effects import Effect, Ended, Intent, Owner, effects_of, write_ends, write_intents
+from dagster_planexec.journal.money.holds import close_hold
 from dagster_planexec.world.observation import Fact
 from dagster_planexec.world.ports import Credit, CreditLine
+from dagster_planexec.world.probes.result.to_issue import by_place
 
 AT_ONCE = 50
 """Outcomes that are written together. One that a kill takes away is looked up by the next run."""
@@ -114,6 +116,7 @@ class _Batch:
         self._require_known(found, where)
         write_ends(run.work.journal, run.run_id, self._dropped(found))
         self._require_judged(due, found)
+        self._require_approved(found, effects, by_place(listed))
         tally = self._tally(len(due), found)
         self._require_released(found, tally, where)
         held = tool.held(self.args, call, tally)
@@ -196,6 +199,24 @@ class _Batch:
             if fact in seen and seen[fact] != self.tool.digest(lines, self.call):
                 text = f"the lines of {self.tool.contract.name} changed after they were judged; nothing was issued"
                 raise _GoesNoFurtherError(Failed("APPROVAL_STALE", text))
+
+    def _require_approved(
+        self, found: Reckoning, effects: Sequence[Effect], there: Mapping[tuple[str, int], Decimal]
+    ) -> None:
+        """What is left to issue, with what was begun under the same hold, is to the line what people have approved."""
+        call = self.call
+        if call.hold_id is None or call.approved is None:
+            return
+        whole = dict(found.need)
+        for effect in effects:
+            is_left = effect.key in found.need and (effect.key, effect.ordinal) not in there
+            if effect.hold_id == call.hold_id and not is_left:
+                whole[effect.key] = whole.get(effect.key, Decimal(0)) + effect.amount
+        if self.tool.digest(whole, call) == call.approved:
+            return
+        text = f"what is left to issue is not part of what was approved under {call.hold_id}; nothing more was issued"
+        close_hold(self.run.work.journal, call.hold_id, "stale", text, now=call.ports.clock.now())
+        raise _GoesNoFurtherError(Failed("APPROVAL_STALE", text))
 
     def _require_released(self, found: Reckoning, tally: Tally, where: Where) -> None:
         """Another amount under a known key is for a person, with the difference."""

@@ -27,6 +27,8 @@ class Gated:
     """What no person can release stands before what a person is asked for: asking would be of no use yet."""
     released: frozenset[str] = frozenset()
     hold_id: str | None = None
+    approved: str | None = None
+    """Digest of the lines that people have approved."""
 
 
 def gate(run: Run, step: Step, resolved: Resolved, judged: Sequence[Verdict], preview: Observation | None) -> Gated:
@@ -65,7 +67,7 @@ def _released(verdicts: Sequence[Verdict], approved: Released, asks: frozenset[s
         replace(v, status="passed", code=None, text=f"{v.text}; {by.words}") if asks_a_person(v) else v
         for v in verdicts
     ]
-    return Gated(tuple(opened), asks, by.hold.id)
+    return Gated(tuple(opened), asks, by.hold.id, (by.bound.get("preview") or {}).get("digest"))
 
 
 def _asked_anyway(run: Run, preview: Observation | None) -> list[Verdict]:

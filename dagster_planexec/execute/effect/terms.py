@@ -56,7 +56,8 @@ def terms_of(
         "currency": currency_of(task) if pays else None,
         "cap": str(lower_cap(task, getattr(resolved.args, "cap", None))) if pays else None,
         "threshold": credit_lines_threshold_of(task) if pays else None,
-        "policy": _policy(run),
+        "min_matched_share": None if task.limits.min_matched_share is None else str(task.limits.min_matched_share),
+        "task_version": task.version, "policy": _policy(run),
         "effect_scope": effect_scope(task)[0] if pays else None,
     }  # fmt: skip
 
@@ -67,11 +68,11 @@ def differences(approved: Mapping[str, Any], now: Mapping[str, Any], *, begun: b
     Args:
         approved: What was signed.
         now: What is true.
-        begun: Lines are in the ledger under this approval already: what is left to issue is less by them, and each
-            line's amount stands there, so what is compared is what they rest on.
+        begun: Lines are in the ledger under this approval already: what is left to issue is less by them. What is
+            compared here is what they rest on; the call compares line by line, with `ToolCall.approved`.
     """
     found = list(_parts(approved, now))
-    if not begun:
+    if not begun or "digest" not in (approved.get("preview") or {}):
         found += _preview(approved.get("preview") or {}, now["preview"])
     for name in now:
         if name not in _NOT_COMPARED and approved.get(name) != now[name]:
@@ -84,6 +85,7 @@ def differences(approved: Mapping[str, Any], now: Mapping[str, Any], *, begun: b
 
 _WORDS = {"plan": "the plan", "args": "the step's arguments", "cap": "the cap", "threshold": "the threshold",
           "policy": "the approval policy", "currency": "the currency", "effect_scope": "the effect scope",
+          "min_matched_share": "min_matched_share of the task", "task_version": "the task's version",
           "attempt": "the attempt", "step": "the step", "tool": "the tool"}  # fmt: skip
 
 

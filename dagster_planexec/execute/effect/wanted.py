@@ -6,12 +6,16 @@ from dagster_planexec.contract.outcome import Failed
 from dagster_planexec.contract.tool import ToolCall
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.work import Run
+from dagster_planexec.journal.journal import Journal
+from dagster_planexec.journal.money.decisions import code_of_closed
+from dagster_planexec.journal.money.holds import hold, state_of
 
 
 def why_no_longer(run: Run, call: ToolCall) -> Failed | None:
     """Why nothing more may be issued by this run, or None.
 
-    It was ended by somebody, it was stopped on another branch, the call was given up, or another run holds the month.
+    It was ended by somebody, it was stopped on another branch, the call was given up, another run holds the month, or
+    what people have approved is approved no longer.
     """
     if call.given_up.is_set():
         return Failed("TIMEOUT", "the call was given up")
@@ -28,4 +32,14 @@ def why_no_longer(run: Run, call: ToolCall) -> Failed | None:
                 journal.fence(db)
         except PlanexecError as error:
             return Failed(error.code, error.message)
-    return None
+    return _why_not_approved(journal, call.hold_id)
+
+
+def _why_not_approved(journal: Journal, hold_id: str | None) -> Failed | None:
+    if hold_id is None or state_of(journal, hold_id) == "approved":
+        return None
+    held = hold(journal, hold_id)
+    if held is None:
+        return Failed("DECISION_REFUSED", f"{hold_id} is not in the journal any more")
+    because = f" ({held.closed_because})" if held.closed_because else ""
+    return Failed(code_of_closed(held), f"{hold_id} is {held.state}{because}")

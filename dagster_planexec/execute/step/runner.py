@@ -248,7 +248,8 @@ def _try_once(run: Run, step: Step, resolved: Resolved, tries: int, started: flo
             return Tried(tuple(before), "precondition", taken.code, text)
         resolved = replace(resolved, args=taken)
     call = replace(
-        call_of(run, step.id, by.contract), preview=shown, released=gated.released, hold_id=gated.hold_id
+        call_of(run, step.id, by.contract), preview=shown, released=gated.released, hold_id=gated.hold_id,
+        approved=gated.approved,
     )  # fmt: skip
     # The seal is of what was judged: while the block lasts, no other process gets at an embedded warehouse.
     with run.work.ports.warehouse.together():

@@ -7,7 +7,7 @@ changes; what does, its state, leaves a row each time.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Literal
@@ -173,7 +173,10 @@ def write_intents(
             return {}
         with journal.writing() as db:
             _end(db, ended, f"look-up of {by}", now)
-            _insert(db, owner, adopted, "issued", now, "the target knows it and this ledger did not")
+            # Nobody has approved what was there before, so it stands under no hold.
+            _insert(
+                db, replace(owner, hold_id=None), adopted, "issued", now, "the target knows it and this ledger did not"
+            )
             fresh = [intent.credit for intent in intents if intent.again is None]
             _insert(db, owner, fresh, "intended", now, f"by {owner.tool} into {owner.target}")
             again = [intent.again for intent in intents if intent.again is not None]

@@ -31,8 +31,8 @@ DECIDED_SINCE = 5
 _NEWER = frozenset({"bound", "shown", "expires_at", "closed_at", "closed_because"})
 _MAY_BE_SUCCEEDED = frozenset({"superseded", "stale", "expired"})
 _SUCCEEDED = "took its place"
-_OWN = frozenset({"hold", "shown"})
-"""What of `bound` names the hold and its words, and so differs between two holds that ask the same."""
+_OWN = frozenset({"hold", "shown", "facts", "code", "opened_at", "expires_at"})
+"""What of `bound` is of the hold's own row; two holds that ask the same differ in it, or it is compared by column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,15 +113,24 @@ def open_hold(  # noqa: PLR0913 - everything that makes the question
         if before is not None:
             _succeed(db, before, hold_id, now)
             words["supersedes"] = None if before["state"] in {"used", "settled"} else before["id"]
-        whole = None if bound is None else {**bound, "hold": hold_id, "shown": digest_of(words)}
         row = {
             "id": hold_id, "task": task, "period": period, "state": "open", "opened_at": now.isoformat(), **asked,
-            "bound": None if whole is None else canonical_bytes(whole).decode(), "shown": dumps(words),
+            "bound": None, "shown": dumps(words),
             "expires_at": None if expires_at is None else expires_at.astimezone(UTC).isoformat(),
             "closed_at": None, "closed_because": None,
         }  # fmt: skip
+        if bound is not None:  # whatever of the row a person is shown, they sign
+            row["bound"] = canonical_bytes({**bound, **own_terms(record_of(row))}).decode()
         db.execute(sa.insert(t.holds).values(**row))
     return record_of(row)
+
+
+def own_terms(held: HoldRecord) -> dict[str, Any]:
+    """What a decision is bound to of the hold's own row: what is shown of it beside what would be done."""
+    return {
+        "hold": held.id, "shown": digest_of(dict(held.shown)), "facts": digest_of(dict(held.facts)), "code": held.code,
+        "opened_at": held.opened_at, "expires_at": held.expires_at,
+    }  # fmt: skip
 
 
 def _newest(db: sa.Connection, task: str, period: str) -> dict[str, Any] | None:
@@ -218,6 +227,21 @@ def has_begun(journal: Journal, hold_id: str) -> bool:
     """Whether anything was ever to be done under this hold: the effects ledger has a line of it."""
     with journal.reader.connect() as db:
         return db.execute(sa.select(t.effects.c.seq).where(t.effects.c.hold_id == hold_id).limit(1)).first() is not None
+
+
+def state_of(journal: Journal, hold_id: str) -> str | None:
+    """The state that the hold is in now, and nothing else of it; None if there is none of that id."""
+    with journal.reader.connect() as db:
+        return db.execute(sa.select(t.holds.c.state).where(t.holds.c.id == hold_id)).scalar()
+
+
+def lines_under(journal: Journal, hold_id: str) -> tuple[int, int]:
+    """How many lines were issued under this hold, and how many were to be in all, as the effects ledger has them."""
+    issued = sa.func.coalesce(sa.func.sum(sa.case((t.effects.c.state == "issued", 1), else_=0)), 0)
+    query = sa.select(issued, sa.func.count()).where(t.effects.c.hold_id == hold_id)
+    with journal.reader.connect() as db:
+        found, count = db.execute(query).one()
+    return int(found), int(count)
 
 
 def record_of(row: Mapping[str, Any]) -> HoldRecord:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from dagster_planexec.contract.effects.policy import LONGEST_REASON
 from dagster_planexec.errors import PlanexecError
-from dagster_planexec.journal.money.holds import HoldRecord
+from dagster_planexec.journal.money.holds import HoldRecord, own_terms
 from dagster_planexec.journal.money.keys import Key, Keys
 from dagster_planexec.plan.digest import canonical_bytes, digest_of
 
@@ -119,8 +119,8 @@ def bound_of(hold: HoldRecord) -> Mapping[str, Any]:
             "DECISION_REFUSED", f"hold {hold.id} is one that no approval releases: it says not what would be done",
             hint=f"run the month again: `planexec run {hold.task} --partition {hold.period}`",
         )  # fmt: skip
-    said = {"hold": hold.id, "task": hold.task, "period": hold.period, "attempt": hold.attempt,
-            "plan": hold.plan_digest, "step": hold.step, "shown": digest_of(dict(hold.shown))}  # fmt: skip
+    said = {"task": hold.task, "period": hold.period, "attempt": hold.attempt, "plan": hold.plan_digest,
+            "step": hold.step, **own_terms(hold)}  # fmt: skip
     wrong = next((name for name, value in said.items() if hold.bound.get(name) != value), None)
     if wrong is not None:
         raise PlanexecError(

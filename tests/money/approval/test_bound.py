@@ -97,10 +97,20 @@ def the_cap_to_no_cap(office: Office) -> None:
     office.world.task = replace(office.world.task, limits=limits)
 
 
+def the_share_that_must_match(office: Office) -> None:
+    limits = replace(office.world.task.limits, min_matched_share=Decimal("0.01"))
+    office.world.task = replace(office.world.task, limits=limits)
+
+
+def the_version_of_the_task(office: Office) -> None:
+    office.world.task = replace(office.world.task, version="99")
+
+
 CHANGES = {
     "the plan": plan_adopted, "altered": plan_bytes, "credit lines": a_credit_line,
     "live rows of side ledger": a_ledger_charge, "landed copy of": the_landed_bytes,
-    "the cap: approved 1.00, now 1.01": the_cap,
+    "the cap: approved 1.00, now 1.01": the_cap, "min_matched_share of the task": the_share_that_must_match,
+    "the task's version": the_version_of_the_task,
     "the cap: approved 1.00, now 1000000000": the_cap_to_no_cap,
 }  # fmt: skip
 

@@ -170,6 +170,48 @@ def test_a_later_attempt_supersedes_what_waits_and_both_say_so(office: Office) -
     assert office.world.credits() == ()
 
 
+EDITED = {
+    "facts": "update planexec_holds set body = replace(body, '15', '14')",
+    "code": "update planexec_holds set code = 'APPROVAL_REQUIRED'",
+    "opened_at": "update planexec_holds set opened_at = '2026-03-06T16:59:00+00:00'",
+    "expires_at": "update planexec_holds set expires_at = '2030-01-01T00:00:00+00:00'",
+    "shown": "update planexec_holds set shown = replace(shown, 'issue_credit', 'issue_nothing')",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("named", "statement"), EDITED.items(), ids=list(EDITED))
+def test_what_a_person_is_shown_is_what_they_sign(office: Office, named: str, statement: str) -> None:
+    """A row that was edited is approved by nobody, and what was approved before it was edited releases nothing."""
+    held = office.held()
+    office.meddle(statement)
+    code, said = refused(lambda: office.decide(held.id, "ada"))
+
+    assert (code, f"was altered in the journal: its {named} is not" in said) == ("DECISION_REFUSED", True), said
+    assert office.holds()[0].state == "open"
+
+
+@pytest.mark.parametrize(("named", "statement"), EDITED.items(), ids=list(EDITED))
+def test_what_was_shown_and_is_edited_afterwards_releases_nothing(office: Office, named: str, statement: str) -> None:
+    """The same edit after the approval."""
+    held = office.approved()
+    office.meddle(statement)
+    report = office.go_on(held.id)
+
+    assert (report.status, report.code) == ("stopped", "DECISION_REFUSED"), report.text
+    assert f"was altered in the journal: its {named} is not" in report.text
+    assert office.world.credits() == ()
+    assert office.holds()[0].state == "stale"
+
+
+def test_the_same_question_is_the_same_hold_however_late_it_is_asked(office: Office) -> None:
+    """What is bound of the row differs from one asking to the next; what is asked does not."""
+    held = office.held()
+    office.clock.at += timedelta(hours=1)
+
+    assert office.held() == held
+    assert len(office.holds()) == 1
+
+
 TAMPERED = {
     "a hold's cap": ("update planexec_holds set bound = replace(bound, '\"cap\":\"1.00\"', '\"cap\":\"9.00\"')",),
     "a hold's plan": ("update planexec_holds set plan_digest = :d",),

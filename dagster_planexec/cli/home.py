@@ -25,7 +25,11 @@ def at_home(folder: ProjectFolder, home: Path | None) -> Path:
     Raises:
         PlanexecError: HOME_UNWRITABLE.
     """
-    chosen = looking_home(folder, home)
+    return made(looking_home(folder, home))
+
+
+def made(chosen: Path) -> Path:
+    """The home that `looking_home` has chosen, made if it is not there. Raises as `at_home`."""
     try:
         Path(os.environ["DAGSTER_HOME"]).mkdir(parents=True, exist_ok=True)
         chosen.mkdir(parents=True, exist_ok=True)
@@ -99,7 +103,7 @@ _ELSEWHERE = "dagster_planexec.home"
 _COMMAND = re.compile(r"`planexec ([a-z]+)\b([^`]*)`")
 _AT_HOME = frozenset(
     {"run", "plan", "show", "prompt", "trace", "status", "observe", "doctor", "prune", "failures", "holds", "approve",
-     "reject", "continue", "keys"}
+     "reject", "continue", "keys", "effects"}
 )  # fmt: skip
 """The verbs that look into a home."""
 

@@ -81,7 +81,7 @@ def continue_(project: Path | None, hold: str, *, home: Path | None, as_json: bo
     from dagster_planexec.cli.verbs.deciding import go_on  # noqa: PLC0415 - Dagster, only where it is needed
 
     folder = find_project(project)
-    return go_on(folder, hold, at_home(folder, home))
+    return go_on(folder, hold, looking_home(folder, home))
 
 
 @click.group()

@@ -38,7 +38,7 @@ MOST_LINES = 400
 _LONGEST_FINDING = 1_000
 _LONGEST_TEXT, _MOST, _DEEPEST = 200, 100, 7
 _BLANKS = re.compile(r"[ ]+$", re.MULTILINE)
-_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff]")
 _SAID = frozenset({"text", "hint"})
 _SHUT = {"failed", "errored", "not-evaluated"}
 

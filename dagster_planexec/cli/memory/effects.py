@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from dagster_planexec.cli.asked import nearest
+from dagster_planexec.cli.asked import nearest, period_of
+from dagster_planexec.cli.home import as_typed_here
 from dagster_planexec.cli.memory.journals import journals_of, must_be_known, opened
 from dagster_planexec.cli.printing import moment, paper, print_json
 from dagster_planexec.errors import PlanexecError
@@ -32,24 +33,31 @@ _LONGEST_KEY = 60
 _LONGEST_NAME = 80
 
 
-def list_effects(folder: ProjectFolder, task: str | None, period: str | None, home: Path, *, as_json: bool) -> None:
-    """Every line of the ledger, or those of a task or a period. Raises what `must_be_known` raises."""
+def list_effects(folder: ProjectFolder, task: str | None, partition: str | None, home: Path, *, as_json: bool) -> None:
+    """Every line of the ledger, or those of a task or a period.
+
+    Raises:
+        PlanexecError: As `must_be_known`; UNKNOWN_PARTITION or VALIDATION_ERROR if the partition is no period.
+    """
     from dagster_planexec.journal.money.effects import effects_listed  # noqa: PLC0415 - SQLAlchemy, where it is used
 
     found: list[Effect] = []
+    period, others = None, False
     for name in journals_of(folder, task):
         with opened(name, looking=True) as journal:
             if task is not None:
                 must_be_known(folder, journal, task, home)
+            period = _period(folder, task, partition)
             if journal is not None and journal.has_effects:
                 found += effects_listed(journal, task=task, period=period)
+                others = others or (not found and bool(effects_listed(journal)))
     totals: dict[str, int] = dict(sorted(Counter(effect.state for effect in found).items()))
     if as_json:
         print_json({"version": 1, "task": task, "period": period, "totals": totals, "effects": [*map(_json, found)]})
         return
     out = paper()
     if not found:
-        out.print("no line was ever written: nothing was issued, and nothing is about to be")
+        out.print(Text(_none(task, period, others=others)))
         return
     table = Table("scope", "period", "line", "amount", "state", "since", "said", box=None, pad_edge=False)
     for effect in found[-MOST_SHOWN:]:
@@ -59,7 +67,40 @@ def list_effects(folder: ProjectFolder, task: str | None, period: str | None, ho
         out.print(Text(f"  the last {MOST_SHOWN} of {len(found):,} lines; --json has them all", "dim"))
     out.print(Text("  " + ", ".join(f"{count:,} {state}" for state, count in totals.items())))
     for line in _what_to_do(totals):
-        out.print(Text(f"  {line}", "yellow"), soft_wrap=True)
+        out.print(Text(f"  {as_typed_here(line)}", "yellow"), soft_wrap=True)
+
+
+def _period(folder: ProjectFolder, task: str | None, partition: str | None) -> str | None:
+    """The period as the ledger writes it. Raises as `list_effects`."""
+    from dagster_planexec.world.period import Granularity, Period  # noqa: PLC0415 - with the definitions
+
+    tasks = folder.tasks()
+    if partition is None:
+        return None
+    if task in tasks:
+        return period_of(tasks[task], partition, ended=False).text
+    # Nobody says whether months or quarters are meant: only what the ledger itself writes means one thing.
+    granularities: tuple[Granularity, ...] = ("month", "quarter")
+    for granularity in granularities:
+        try:
+            if Period.parse(partition, granularity).text == partition:
+                return partition
+        except PlanexecError:
+            continue
+    raise PlanexecError(
+        "VALIDATION_ERROR", f"partition {partition[:40]!r} is no period as the ledger writes it; expected YYYY-MM or "
+        "YYYY-Qn", hint="name the task too, and any form of its partitions is read: `planexec effects list TASK`",
+    )  # fmt: skip
+
+
+def _none(task: str | None, period: str | None, *, others: bool) -> str:
+    """That there is no line, of what was asked for and no more."""
+    if not others:
+        return "no line was ever written: nothing was issued, and nothing is about to be"
+    of = " ".join(
+        part for part in (f"of {one_line(task, 80)}" if task else "", f"for {period}" if period else "") if part
+    )
+    return f"none {of}; the ledger has other lines"
 
 
 def settle(folder: ProjectFolder, asked: Mapping[str, Any], *, as_json: bool) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from dagster_planexec.cli.home import as_typed_here, remembered
+from dagster_planexec.cli.home import as_typed_here, made, remembered
 from dagster_planexec.cli.printing import STYLES, moment, paper, print_json, progress
 from dagster_planexec.cli.shown.holds.document import document_of, line_of
 from dagster_planexec.cli.shown.holds.hold import next_of
@@ -158,11 +158,14 @@ def make_key(name: str, *, show: bool, as_json: bool) -> None:
 
 
 def go_on(folder: ProjectFolder, hold_id: str, home: Path) -> dict[str, Any]:
-    """Continue the month that was approved, by the job that the approval sensor starts, and return its document."""
+    """Continue the month that was approved, by the job that the approval sensor starts, and return its document.
+
+    Nothing is made in the home before the hold is found.
+    """
     from dagster_planexec.cli.verbs.running import continue_task  # noqa: PLC0415 - Dagster, only where it is needed
 
     planned, held = _held(folder, hold_id)
-    return continue_task(folder, planned, held, home, progress())
+    return continue_task(folder, planned, held, made(home), progress())
 
 
 def _held(folder: ProjectFolder, hold_id: str) -> tuple[PlannedTask, HoldRecord]:

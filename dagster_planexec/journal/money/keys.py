@@ -132,15 +132,24 @@ def new_key(name: str, *, path: Path | None = None) -> tuple[Key, Path]:
     key = Key(name, secrets.token_hex(32))
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        with os.fdopen(handle, "w", encoding="ascii") as out:
-            out.write(f"{name} {key.text}\n")
+        handle = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            # One write that appends: whoever writes at the same time cannot come in between.
+            os.write(handle, f"{_line_end(handle)}{name} {key.text}\n".encode("ascii"))
+        finally:
+            os.close(handle)
     except OSError as error:
         raise PlanexecError(
             "HOME_UNWRITABLE", f"the key file {file.name} cannot be written: {error.strerror}",
             hint="choose another home with --home",
         ) from error  # fmt: skip
     return key, file
+
+
+def _line_end(handle: int) -> str:
+    """What ends the last line of a file that somebody wrote without an end; else nothing."""
+    size = os.fstat(handle).st_size
+    return "\n" if size and os.pread(handle, 1, size - 1) != b"\n" else ""
 
 
 def _read(file: Path) -> dict[str, Key]:
@@ -151,10 +160,13 @@ def _read(file: Path) -> dict[str, Key]:
         return {}
     except OSError as error:
         raise _unreadable(file, str(error.strerror)) from error
+    state = os.fstat(handle)
+    if not stat.S_ISREG(
+        state.st_mode
+    ):  # asked before it is made a file object, which refuses a folder in its own words
+        os.close(handle)
+        raise _unreadable(file, "it is no file")
     with os.fdopen(handle, "rb") as opened:
-        state = os.fstat(opened.fileno())
-        if not stat.S_ISREG(state.st_mode):
-            raise _unreadable(file, "it is no file")
         if state.st_mode & 0o077:
             raise PlanexecError(
                 "FORBIDDEN",
@@ -176,6 +188,11 @@ def _read(file: Path) -> dict[str, Key]:
 
 
 def _sound(name: str, text: str, where: str) -> Key:
+    if any("\ud800" <= one <= "\udfff" for one in text):
+        raise PlanexecError(
+            "VALIDATION_ERROR", f"the approval key of {name!r} in {where} has bytes that are no UTF-8",
+            hint=f"`planexec keys new {name}` makes one",
+        )  # fmt: skip
     if len(text) < SHORTEST_KEY:
         raise PlanexecError(
             "VALIDATION_ERROR", f"the approval key of {name!r} in {where} has {len(text)} characters; expected "

@@ -22,7 +22,9 @@ Word = Literal["approve", "reject"]
 WORDS: tuple[Word, ...] = ("approve", "reject")
 _PREFIX = "planexec1"
 _LONGEST_TEXT = 20_000
-_FIELDS = ("hold", "decision", "by", "reason", "at", "expires_at", "bound", "key_id")
+_LONGEST = {"hold": 80, "decision": 20, "by": 80, "reason": LONGEST_REASON, "at": 40, "expires_at": 40, "bound": 64,
+            "key_id": 100, "signature": 64}  # fmt: skip
+"""Characters of each field. What is longer no `sign` has made."""
 CLOCKS = timedelta(minutes=5)
 """How far the clocks of who signs and who records may be apart."""
 
@@ -59,6 +61,8 @@ def sign(hold: HoldRecord, *, decision: Word, by: str, reason: str, key: Key, no
     """
     bound = bound_of(hold)
     reason = " ".join(reason.split())
+    if not _is_text(reason):
+        raise PlanexecError("VALIDATION_ERROR", "the reason holds what is no text", hint="say why in plain words")
     if not reason or len(reason) > LONGEST_REASON:
         raise PlanexecError(
             "VALIDATION_ERROR", f"a decision needs a reason of 1 to {LONGEST_REASON} characters; seen {len(reason)}",
@@ -83,17 +87,34 @@ def parse_signed(text: str) -> SignedDecision:
     try:
         prefix, packed, signature = parts
         said = json.loads(base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4)))
-        if prefix != _PREFIX or sorted(said) != sorted(_FIELDS) or not all(isinstance(v, str) for v in said.values()):
+        if prefix != _PREFIX or not isinstance(said, dict) or not _is_whole({**said, "signature": signature}):
             raise ValueError  # noqa: TRY301 - one message for everything that is no decision
-        if said["decision"] not in WORDS:
-            raise ValueError  # noqa: TRY301 - as above
-        datetime.fromisoformat(said["at"])
-    except (ValueError, TypeError, binascii.Error, RecursionError) as error:
+    except (ValueError, TypeError, OverflowError, binascii.Error, RecursionError) as error:
         raise PlanexecError(
             "VALIDATION_ERROR", "the text is no signed decision, or not all of one",
             hint=f"paste the whole line that begins with `{_PREFIX}:`, as `--sign-only` printed it",
         ) from error  # fmt: skip
     return SignedDecision(**said, signature=signature)
+
+
+def _is_whole(said: Mapping[str, Any]) -> bool:
+    """Whether these are the fields of a decision: texts that can be kept, none too long, instants with their zone.
+
+    Raises:
+        ValueError, OverflowError: An instant is none.
+    """
+    if set(said) != set(_LONGEST) or not all(isinstance(v, str) and _is_text(v) for v in said.values()):
+        return False
+    if said["decision"] not in WORDS or any(len(said[name]) > most for name, most in _LONGEST.items()):
+        return False
+    instants = [datetime.fromisoformat(said[name]) for name in ("at", "expires_at")]
+    # In UTC it has to be an instant too: the first hours of the year 1 are none everywhere.
+    return all(one.utcoffset() is not None and one.astimezone(UTC) for one in instants)
+
+
+def _is_text(value: str) -> bool:
+    """Whether every database can keep it: half a character has no bytes, and Postgres takes no NUL."""
+    return "\0" not in value and not any("\ud800" <= one <= "\udfff" for one in value)
 
 
 def signed_bytes(bound: Mapping[str, Any], decision: str, by: str, reason: str, at: str, expires_at: str) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from urllib.parse import quote, quote_plus
 
 import sqlalchemy as sa
@@ -28,7 +29,7 @@ def journal_error(error: BaseException | None, place: Place, *, disconnected: bo
     """
     said = _said(error, place)
     if place.backend == "sqlite":
-        return _of_sqlite(said)
+        return _of_sqlite(said, place)
     return _of_postgres(said, getattr(error, "sqlstate", None), place, disconnected=disconnected)
 
 
@@ -50,7 +51,7 @@ def _said(error: BaseException | None, place: Place) -> str:
     return said[:_LONGEST]
 
 
-def _of_sqlite(said: str) -> PlanexecError:
+def _of_sqlite(said: str, place: Place) -> PlanexecError:
     if "locked" in said or "busy" in said:
         return PlanexecError(
             "LOCKED", f"the journal is held by another process: {said}", hint="end that process, or wait for it"
@@ -67,9 +68,22 @@ def _of_sqlite(said: str) -> PlanexecError:
             "HOME_UNWRITABLE", f"the journal lacks a part: {said}",
             hint="restore it from a backup, or look at what names the journal",
         )  # fmt: skip
+    if ("unable to open" in said or "readonly" in said) and _folder_is_shut(place):
+        return PlanexecError(
+            "HOME_UNWRITABLE", f"the journal cannot be used, as its folder cannot be written: {said}",
+            hint="SQLite needs that even to read, for what stands beside a journal in WAL mode: make the folder"
+            " writable, or copy all of it and look at the copy (--home)",
+        )  # fmt: skip
     return PlanexecError(
         "HOME_UNWRITABLE", f"the journal cannot be used: {said}", hint="choose another home, or restore the journal"
     )
+
+
+def _folder_is_shut(place: Place) -> bool:
+    """Whether the file is there, in a folder that this process may not write."""
+    if place.file is None or not place.file.is_file():
+        return False
+    return not os.access(place.file.parent, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
 def _of_postgres(said: str, state: str | None, place: Place, *, disconnected: bool) -> PlanexecError:

@@ -11,6 +11,7 @@ from dagster_planexec.definitions.approval.decide_job import decide_job
 from dagster_planexec.journal.money.decisions import decisions_of
 from dagster_planexec.journal.money.holds import HoldRecord, hold
 from tests.definitions.approval.conftest import Desk, MakeDesk
+from tests.support.forged import NO_DECISIONS, edited
 
 
 def submit(desk: Desk, held: HoldRecord, signed: str, **other: Any) -> dg.DagsterRun:
@@ -106,6 +107,16 @@ def test_a_forged_signature_is_refused(desk: MakeDesk) -> None:
     run = submit(d, held, f"{prefix}:{packed}:{forged}")
 
     assert (code(run), state(d, held)) == ("DECISION_REFUSED", "open")
+
+
+@pytest.mark.parametrize("name", ["naive at", "date only", "list of names", "half a character in the hold"])
+def test_what_nobody_can_have_signed_is_refused_with_a_code(desk: MakeDesk, name: str) -> None:
+    """Whoever reaches the form can paste anything: the run says what it is, and nothing is recorded."""
+    d = desk()
+    held = d.opened()
+    run = submit(d, held, edited(d.signed(held, "ada"), NO_DECISIONS[name]))
+
+    assert (run.status, code(run), state(d, held)) == (dg.DagsterRunStatus.FAILURE, "VALIDATION_ERROR", "open")
 
 
 def test_what_was_signed_for_one_hold_is_of_no_use_for_another(desk: MakeDesk) -> None:

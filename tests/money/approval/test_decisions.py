@@ -17,6 +17,7 @@ from dagster_planexec.journal.money.keys import keys_for, new_key
 from dagster_planexec.journal.money.notices import note_told, notices_due
 from dagster_planexec.journal.money.signing import parse_signed, sign
 from tests.support.approvals import FRIDAY, Office, asking_task, policy
+from tests.support.forged import NO_DECISIONS, edited
 
 
 def refused(call) -> tuple[str, str]:
@@ -121,6 +122,20 @@ def test_what_is_no_decision_is_called_so(office: Office, text: str) -> None:
             refused(lambda: record(journal, office.world.task, text, keys_for(("ada",)), FRIDAY))[0]
             == "VALIDATION_ERROR"
         )
+
+
+def test_a_line_that_no_one_can_have_signed_is_no_decision(office: Office) -> None:
+    """Instants without a zone, another shape, half a character, a field without end: refused before it is looked at."""
+    held = office.held()
+    good = sign_as(office, held, "ada")
+    for name, said in NO_DECISIONS.items():
+        line = edited(good, said)
+        with office.journal() as journal:
+            code, text = refused(lambda: record(journal, office.world.task, line, keys_for(("ada",)), FRIDAY))  # noqa: B023 - called at once
+
+        assert (code, "no signed decision" in text) == ("VALIDATION_ERROR", True), name
+    assert refused(lambda: office.decide(held.id, "ada", reason="seen \udcff"))[0] == "VALIDATION_ERROR"
+    assert office.holds()[0].state == "open"
 
 
 def test_after_it_has_expired_nobody_decides_and_nothing_begins(office: Office) -> None:

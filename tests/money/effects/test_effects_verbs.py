@@ -52,7 +52,7 @@ def test_the_ledger_is_listed_with_what_to_do(home):
 
     assert told.exit_code == 0, told.output
     assert "1 intended, 1 issued, 1 unknown" in told.output
-    assert "planexec effects settle" in told.output
+    assert "effects settle SCOPE PERIOD LINE" in told.output
     assert "\x1b" not in told.output
     said = json.loads(run(home, "list", "vendor_reconciliation", "--partition", "2026-03", "--json").output)
     assert said["totals"] == {"intended": 1, "issued": 1, "unknown": 1}
@@ -60,10 +60,58 @@ def test_the_ledger_is_listed_with_what_to_do(home):
     assert json.loads(run(home, "list", "--partition", "2026-04", "--json").output)["effects"] == []
 
 
+@pytest.mark.parametrize("partition", ["2026-03", "2026-03-01"])
+def test_a_partition_of_a_task_is_read_in_every_form(home, partition):
+    """Also as Dagster writes it."""
+    said = json.loads(run(home, "list", "vendor_reconciliation", "--partition", partition, "--json").output)
+
+    assert (said["period"], len(said["effects"])) == ("2026-03", 3)
+
+
+@pytest.mark.parametrize("of", [(), ("vendor_reconciliation",)], ids=["all", "task"])
+@pytest.mark.parametrize("partition", ["2026-3", "march", "2026-03-02", "2026-03\n", ""])
+def test_what_is_no_period_is_refused_and_never_empty(home, partition, of):
+    """An answer that nothing was issued is only given for a period."""
+    told = run(home, "list", *of, "--partition", partition)
+
+    assert told.exit_code == 1
+    assert ("UNKNOWN_PARTITION" if of else "VALIDATION_ERROR") in told.output
+    assert "nothing was issued" not in told.output
+
+
+def test_without_a_task_a_partition_key_is_refused(home):
+    """It may be a month's or a quarter's; the task says which."""
+    told = run(home, "list", "--partition", "2026-03-01")
+
+    assert (told.exit_code, "name the task" in told.output) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (("--partition", "2026-04"), "none for 2026-04; the ledger has other lines"),
+        (("vendor_reconciliation", "--partition", "2026-02"), "none of vendor_reconciliation for 2026-02"),
+        (("council_spend",), "none of council_spend; the ledger has other lines"),
+    ],
+)
+def test_no_line_of_one_period_is_not_no_line_at_all(home, args, says):
+    """What others have issued is not denied."""
+    told = run(home, "list", *args)
+
+    assert (told.exit_code, says in told.output, "nothing was issued" in told.output) == (0, True, False)
+
+
 def test_an_empty_home_has_issued_nothing(tmp_path):
     """And makes no journal by looking."""
     assert "nothing was issued" in run(tmp_path, "list").output
     assert not (tmp_path / "journal.sqlite").exists()
+
+
+def test_what_to_do_is_named_with_the_home(home, monkeypatch):
+    """Where nothing else names it."""
+    monkeypatch.delenv("PLANEXEC_HOME")
+
+    assert f"--reason TEXT --home {home}`" in run(home, "list").output
 
 
 def test_a_person_settles_an_unknown_line(home):

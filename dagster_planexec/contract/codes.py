@@ -267,6 +267,9 @@ CODES: dict[str, Meaning] = {
         "effect", "the credits exceed the task's cap", "look at the held credits: `planexec show HOLD`"
     ),
     "HOLD_EXPIRED": Meaning("effect", "nobody decided in time", "run the month again"),
+    "HOLD_REJECTED": Meaning(
+        "effect", "a person rejected what waited", "put right what they say is wrong, then run the month again"
+    ),
     "HOLD_SUPERSEDED": Meaning(
         "effect", "a later attempt replaced this hold", "look at the later hold: `planexec holds`"
     ),

@@ -104,6 +104,7 @@ STRATEGIES: Mapping[str, Strategies] = MappingProxyType(
         "APPROVAL_STALE": STOP,
         "DECISION_REFUSED": STOP,
         "HOLD_EXPIRED": STOP,
+        "HOLD_REJECTED": STOP,
         "HOLD_SUPERSEDED": STOP,
         # The attempt and the set-up: nothing that a step could do differently.
         "LEASE_BUSY": STOP,

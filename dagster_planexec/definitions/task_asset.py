@@ -9,7 +9,7 @@ import dagster as dg
 from dagster_planexec.checks.catalogue import BINDERS
 from dagster_planexec.compiler.binding import work_of
 from dagster_planexec.compiler.events import NO_MORE_RUNS
-from dagster_planexec.compiler.plan_run import CODE_TAG, STATUS_TAG, TASK_TAG
+from dagster_planexec.compiler.plan_run import CODE_TAG, HOLD_TAG, STATUS_TAG, TASK_TAG
 from dagster_planexec.contract.task import Task
 from dagster_planexec.definitions.asking import MonthAsked
 from dagster_planexec.definitions.launcher import DagsterLauncher
@@ -22,7 +22,7 @@ from dagster_planexec.definitions.shown.months import months_card
 from dagster_planexec.definitions.shown.plan_card import plan_card
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.work import Work
-from dagster_planexec.journal.run_report import RunReport, save_report
+from dagster_planexec.journal.run_report import RunReport, credits_of, save_report
 from dagster_planexec.journal.told.line import one_line
 from dagster_planexec.settle import settle
 from dagster_planexec.settling.parts import CheckedPlan, Settling
@@ -110,6 +110,9 @@ def _settle_period(planned: PlannedTask, context: dg.AssetExecutionContext, *, r
         report = report.ended("error", "INTERNAL", one_line(f"{type(error).__name__}: {error}"))
     # A hold ends green; whoever looks at a list of runs sees by the tag that a person is waited for.
     context.instance.add_run_tags(context.run.run_id, {STATUS_TAG: report.status, CODE_TAG: report.code or "none"})
+    hold_id = credits_of(report)["hold_id"]
+    if hold_id:
+        context.instance.add_run_tags(context.run.run_id, {HOLD_TAG: str(hold_id)})
     yield from _show(planned, context, report)
     failed = ending(report, tuple(made_by(report, planned.binding.registry)))
     if failed is not None:

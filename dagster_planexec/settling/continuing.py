@@ -128,4 +128,8 @@ def _stale(work: Work, held: HoldRecord, what: str) -> tuple[str, str]:
 
 
 def _again(held: HoldRecord) -> str:
+    if held.state == "open":
+        return (
+            f"`planexec show {held.id}` says who may decide; then `planexec approve {held.id} --by NAME --reason TEXT`"
+        )
     return f"look at it: `planexec show {held.id}`; `planexec run {held.task} --partition {held.period}` asks anew"

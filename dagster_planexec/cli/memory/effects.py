@@ -112,7 +112,8 @@ def settle(folder: ProjectFolder, asked: Mapping[str, Any], *, as_json: bool) ->
         as_json: Whether one JSON document is printed.
 
     Raises:
-        PlanexecError: UNKNOWN_REFERENCE if the ledger has no such line, VALIDATION_ERROR if its outcome is known.
+        PlanexecError: UNKNOWN_REFERENCE if the ledger has no such line, VALIDATION_ERROR if its outcome is known,
+            DECISION_REFUSED if it is not an approver who says so.
     """
     from dagster_planexec.journal.money.effects import settle_effect  # noqa: PLC0415 - SQLAlchemy, where it is used
 
@@ -125,12 +126,32 @@ def settle(folder: ProjectFolder, asked: Mapping[str, Any], *, as_json: bool) ->
     with ExitStack() as stack:
         journals = [stack.enter_context(opened(name, looking=False)) for name in journals_of(folder, None)]
         journal, effect = _line([one for one in journals if one is not None], asked)
-        settled = settle_effect(journal, effect, state=asked["state"], by=by, reason=reason, lost=asked["lost"])
+        key_id = _key_of(folder, effect, by)
+        said = f"{reason} (key {key_id})"
+        settled = settle_effect(journal, effect, state=asked["state"], by=by, reason=said, lost=asked["lost"])
     if as_json:
         print_json({"version": 1, "effect": _json(settled)})
         return
     shown = " ".join(_cells(settled)[:4])
     paper().print(Text(f"{shown}: {settled.state}, says {one_line(by)}; the next run of the month goes on"))
+
+
+def _key_of(folder: ProjectFolder, effect: Effect, by: str) -> str:
+    """The id of the key of whoever gives their word: it releases money as an approval does, and so needs an approver.
+
+    Raises:
+        PlanexecError: DECISION_REFUSED if they are no approver of the task, or their key is not here.
+    """
+    from dagster_planexec.journal.money.keys import keys_for  # noqa: PLC0415 - as above
+
+    approvers = folder.task(effect.task).binding.task.approval.approvers
+    if by not in approvers:
+        raise PlanexecError(
+            "DECISION_REFUSED",
+            f"{by[:60]!r} is not on the list of approvers of {effect.task} ({', '.join(approvers) or 'nobody is'})",
+            hint="whoever says what became of a line is one of the task's approvers, and has their key here",
+        )
+    return keys_for(approvers).key(by).id
 
 
 def _line(journals: Sequence[Journal], asked: Mapping[str, Any]) -> tuple[Journal, Effect]:

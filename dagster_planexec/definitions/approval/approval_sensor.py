@@ -133,7 +133,9 @@ def _tell(
     failed: list[str] = []
     for notice in notices_due(journal, task, now):
         try:
-            on_hold(news_of(task, notice))
+            news = news_of(task, notice)
+            context.log.warning("%s", news.text)
+            on_hold(news)
         except Exception as error:
             said = one_line(f"on_hold raised {type(error).__name__} for {notice.hold.id} {notice.kind}: {error}")
             context.log.exception(said)

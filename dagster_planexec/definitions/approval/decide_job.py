@@ -84,7 +84,8 @@ def _take(planned: PlannedTask, context: dg.OpExecutionContext, form: DecisionFo
     except PlanexecError as error:
         context.instance.add_run_tags(context.run_id, {STATUS_TAG: "refused", CODE_TAG: error.code})
         text = one_line(f"{error.code}: {error.message}; {error.hint or 'nothing was recorded'}", _LONGEST)
-        raise failure(text, code=error.code, step=None, verdict=None) from error
+        hint = dg.MetadataValue.text(one_line(error.hint or "nothing was recorded", _LONGEST))
+        raise failure(text, code=error.code, step=None, verdict=None, more={"hint": hint}) from error
     tags = {STATUS_TAG: held.state, CODE_TAG: "none", HOLD_TAG: held.id, "dagster/max_retries": "0"}
     context.instance.add_run_tags(context.run_id, tags)
     context.log.info("%s", said_of(held, signed))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -11,7 +10,6 @@ from decimal import Decimal
 from dagster_planexec.contract.codes import meaning
 from dagster_planexec.contract.task import Task
 from dagster_planexec.definitions.planned_task import decide_name
-from dagster_planexec.definitions.triggers.failure_sensor import URL_VARIABLE
 from dagster_planexec.journal.encoding import decode
 from dagster_planexec.journal.money.holds import HoldRecord
 from dagster_planexec.journal.money.notices import News, Notice
@@ -87,11 +85,10 @@ def _how_to_decide(task: Task, held: HoldRecord) -> list[str]:
     if not policy.approvers:
         return ["next: nobody is on the task's list of approvers, so nobody can release it"]
     who = f"one of {', '.join(policy.approvers)}" if policy.needed == 1 else f"two of {', '.join(policy.approvers)}"
-    url = os.environ.get(URL_VARIABLE, "").rstrip("/")
     return [
         f"who decides: {who}",
         f"look: planexec show {held.id}",
         f"approve: planexec approve {held.id} --by NAME --reason TEXT",
         f"reject: planexec reject {held.id} --by NAME --reason TEXT",
-        f"or in Dagster: {url}/jobs/{decide_name(task)}, with what --sign-only prints",
+        f"or in Dagster: job {decide_name(task)}, tab Launchpad, with the line that --sign-only prints",
     ]

@@ -31,6 +31,8 @@ DECIDED_SINCE = 5
 _NEWER = frozenset({"bound", "shown", "expires_at", "closed_at", "closed_because"})
 _MAY_BE_SUCCEEDED = frozenset({"superseded", "stale", "expired"})
 _SUCCEEDED = "took its place"
+_ENDS: Mapping[str, str] = {"rejected": "HOLD_REJECTED", "expired": "HOLD_EXPIRED"}
+"""States of a hold after which its month waits for nobody any more, with the code that it stands stopped under."""
 _OWN = frozenset({"hold", "shown", "facts", "code", "opened_at", "expires_at"})
 """What of `bound` is of the hold's own row; two holds that ask the same differ in it, or it is compared by column."""
 
@@ -185,6 +187,10 @@ def set_state(
     if state in WAITING:
         values = {"state": state}
     found = db.execute(sa.update(t.holds).where(t.holds.c.id == hold_id, t.holds.c.state.in_(of)).values(**values))
+    if found.rowcount and state in _ENDS:
+        its = sa.select(t.holds.c.attempt).where(t.holds.c.id == hold_id).scalar_subquery()
+        waits = (t.attempts.c.id == its, t.attempts.c.status == "held")
+        db.execute(sa.update(t.attempts).where(*waits).values(status="stopped", code=_ENDS[state]))
     return bool(found.rowcount)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from decimal import Decimal
 from pathlib import Path
 
@@ -34,6 +35,7 @@ def credit(key, ordinal=1, amount="12.00"):
 @pytest.fixture
 def home(tmp_path, monkeypatch) -> Path:
     monkeypatch.setenv("PLANEXEC_HOME", str(tmp_path))
+    monkeypatch.setenv("PLANEXEC_APPROVAL_KEY_ADA", "a" * 64)
     journal = Journal()
     ids = write_intents(journal, OWNER, [Intent(credit("C-1")), Intent(credit("C-2")), Intent(credit("C|\x1b[31m"))])
     write_ends(journal, "run-1", [Ended(ids[credit("C-1")], "issued", "said so"),
@@ -116,16 +118,17 @@ def test_what_to_do_is_named_with_the_home(home, monkeypatch):
 
 def test_a_person_settles_an_unknown_line(home):
     """It is journalled as a change, with name and reason; a second word is refused."""
-    told = run(home, "settle", SCOPE, "2026-03", "C-2", "--as", "not-issued", "--by", "kim", "--reason", "ticket 4711")
+    told = run(home, "settle", SCOPE, "2026-03", "C-2", "--as", "not-issued", "--by", "ada", "--reason", "ticket 4711")
     assert told.exit_code == 0, told.output
-    again = run(home, "settle", SCOPE, "2026-03", "C-2", "--as", "issued", "--by", "kim", "--reason", "no, it is")
+    again = run(home, "settle", SCOPE, "2026-03", "C-2", "--as", "issued", "--by", "ada", "--reason", "no, it is")
 
     journal = Journal()
     effect = next(e for e in effects_of(journal, SCOPE, "2026-03") if e.key == "C-2")
     changes = changes_of(journal, effect.id)
     journal.close()
-    assert (effect.state, effect.settled_by) == ("not-issued", "kim")
-    assert (changes[-1].state, changes[-1].by, changes[-1].said) == ("not-issued", "person kim", "ticket 4711")
+    assert (effect.state, effect.settled_by) == ("not-issued", "ada")
+    assert (changes[-1].state, changes[-1].by) == ("not-issued", "person ada")
+    assert re.fullmatch(r"ticket 4711 \(key ada:[0-9a-f]{12}\)", changes[-1].said)
     assert again.exit_code == 1
     assert "expected intended or unknown" in again.output
 
@@ -133,11 +136,11 @@ def test_a_person_settles_an_unknown_line(home):
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        (("C-22", "--as", "issued", "--by", "kim", "--reason", "x"), "did you mean 'C-2'"),
-        (("C-1", "--as", "issued", "--by", "kim", "--reason", "x"), "expected intended or unknown"),
+        (("C-22", "--as", "issued", "--by", "ada", "--reason", "x"), "did you mean 'C-2'"),
+        (("C-1", "--as", "issued", "--by", "ada", "--reason", "x"), "expected intended or unknown"),
         (("C-2", "--as", "issued", "--by", " ", "--reason", "x"), "say who saw what"),
-        (("C-2", "--as", "issued", "--by", "kim", "--reason", ""), "say who saw what"),
-        (("C-2", "--as", "paid", "--by", "kim", "--reason", "x"), "is not one of"),
+        (("C-2", "--as", "issued", "--by", "ada", "--reason", ""), "say who saw what"),
+        (("C-2", "--as", "paid", "--by", "ada", "--reason", "x"), "is not one of"),
     ],
 )
 def test_what_cannot_be_settled_is_refused(home, args, says):
@@ -156,7 +159,18 @@ def test_a_line_with_two_open_parts_is_settled_part_by_part(home):
     journal = Journal()
     write_intents(journal, OWNER, [Intent(credit("C-2", 2, "1.00"))])
     journal.close()
-    said = ("--as", "issued", "--by", "kim", "--reason", "x")
+    said = ("--as", "issued", "--by", "ada", "--reason", "x")
 
     assert "--ordinal" in run(home, "settle", SCOPE, "2026-03", "C-2", *said).output
     assert run(home, "settle", SCOPE, "2026-03", "C-2", "--ordinal", "2", *said).exit_code == 0
+
+
+@pytest.mark.parametrize(("by", "says"), [("kim", "not on the list of approvers"), ("grace", "no approval key of")])
+def test_the_word_is_an_approvers_with_their_key(home, by, says):
+    """It lets a month go on, or pays a line again: as much as an approval."""
+    told = run(home, "settle", SCOPE, "2026-03", "C-2", "--as", "issued", "--by", by, "--reason", "receipt 7")
+
+    assert told.exit_code == 1
+    assert "DECISION_REFUSED" in told.output
+    assert says in " ".join(told.output.split())
+    assert "unknown" in run(home, "list").output

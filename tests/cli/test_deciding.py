@@ -18,7 +18,9 @@ from click.testing import CliRunner
 
 from assets.vendor_reconciliation import task as flagship
 from dagster_planexec.cli.main import main
+from dagster_planexec.journal.money.effects import Ended, Intent, Owner, write_ends, write_intents
 from dagster_planexec.journal.money.signing import parse_signed
+from dagster_planexec.world.ports import Credit
 from tests.support.months import World
 from tests.support.planexec import PROJECT
 
@@ -133,6 +135,29 @@ def test_holds_are_listed_by_task_and_by_state(waits: Any) -> None:
     assert "REJECTED CAP_EXCEEDED" in shown
     assert "reject by grace" in shown
     assert "a draft" in shown
+
+
+@pytest.mark.parametrize("as_json", [False, True], ids=["words", "json"])
+def test_who_rejects_is_told_what_was_issued_already(waits: Any, *, as_json: bool) -> None:
+    """A rejection takes nothing back: what the ledger has under the hold is said."""
+    world, hold_id = waits
+    lines = [Credit("toys", "2026-02", key, 1, Decimal(1), "USD") for key in "abc"]
+    journal = World(world.home, world.endpoint, "2026-02", flagship.TASK).work().journal
+    try:
+        owner = Owner(TASK, "issue_credit", "toy", "an attempt", "a run", None, hold_id)
+        ids = write_intents(journal, owner, [Intent(line) for line in lines])
+        write_ends(journal, "a run", [Ended(ids[lines[0]], "issued", "seen")])
+    finally:
+        journal.close()
+    words = f'reject {hold_id} --by grace --reason "stop" --home {shlex.quote(str(world.home))}'
+    done = typed(words + " --json" * as_json, PLANEXEC_APPROVAL_KEY_GRACE="g" * 40)
+
+    assert done.returncode == 0, done.stderr
+    if as_json:
+        told = json.loads(done.stdout)
+        assert (told["state"], told["lines_issued"], told["lines_begun"]) == ("rejected", 1, 3)
+    else:
+        assert "1 of 3 lines were issued under it already; nothing more of it is begun" in done.stdout
 
 
 def test_a_signed_line_records_nothing_and_holds_no_key(waits: Any) -> None:

@@ -184,5 +184,22 @@ def test_wiping_what_dagster_knows_pays_nothing_twice(dev: DagsterDev, home: Pat
     assert issued(home, february[:7]) == once
 
 
-# A decision sent through the launchpad of the job that takes decisions, with a forged, an edited, or another hold's
-# signature, belongs here as soon as that job exists; signatures themselves are attacked in the tests of approvals.
+def test_continuing_what_nobody_has_approved_pays_nothing(dev: DagsterDev, home: Path, held: dict[str, Any]) -> None:
+    """Anybody can start the job that continues a month, for any hold; without a signed decision nothing is done."""
+    for hold in (held["tags"]["planexec/hold"], "hold_000000000000", "'; drop table planexec_holds; --"):
+        config = {"ops": {f"{TASK}__finish": {"config": {"hold": hold}}}}
+        run = dev.ended(dev.materialise(f"{TASK}__continue", HELD, config=config))
+        assert (run["status"], run["tags"]["planexec/status"] in {"stopped", "error"}) == ("FAILURE", True)
+    assert issued(home) == 0
+
+
+def test_a_decision_that_nobody_has_signed_is_none(dev: DagsterDev, home: Path, held: dict[str, Any]) -> None:
+    """The form takes any name; the worker has no key of ada's, and whoever fills it in has none either."""
+    said = {"hold": held["tags"]["planexec/hold"], "decision": "approve", "by": "ada", "reason": "mine"}
+    for signed in ("", "planexec1:e30:00", "approved"):
+        config = {"ops": {f"{TASK}__take_decision": {"config": {**said, "signed": signed}}}}
+        params = {"selector": {**LOCATION, "jobName": f"{TASK}__decide"}, "runConfigData": config}
+        run_id = run_id_in(sent(dev, LAUNCH, p=params))
+        assert run_id is not None
+        assert dev.ended(run_id)["tags"]["planexec/status"] == "refused"
+    assert issued(home) == 0

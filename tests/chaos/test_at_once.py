@@ -80,7 +80,9 @@ def test_four_task_runs_materialise_a_month_once(
                 process.communicate(timeout=240)
             runs = instance.get_runs(dg.RunsFilter(job_name=f"{TASK}__task_run"))
             plan_runs = instance.get_runs(dg.RunsFilter(job_name=f"{TASK}__plan_run"))
-            (holder,) = [run for run in runs if run.tags["planexec/status"] == "succeeded"]
+            (holder,) = [run for run in runs if run.tags["planexec/status"] != "stood-back"]
+            # Whoever comes first holds the month; if that is the backfill, its credits wait for a person.
+            waits = "dagster/backfill" in holder.tags
             made = instance.get_latest_materialization_events(
                 [dg.AssetKey(name) for name in ("vendor_invoice", "recon_lines", "recon_report")]
             )
@@ -90,7 +92,8 @@ def test_four_task_runs_materialise_a_month_once(
         issued = list(mine.credits())
 
     assert [run.status for run in runs] == [dg.DagsterRunStatus.SUCCESS] * len(TAGS)
-    assert Counter(run.tags["planexec/status"] for run in runs) == {"succeeded": 1, "stood-back": len(TAGS) - 1}
+    ends = Counter(run.tags["planexec/status"] for run in runs)
+    assert ends == {"held" if waits else "succeeded": 1, "stood-back": len(TAGS) - 1}
     assert {run.tags["planexec/code"] for run in runs if run is not holder} == {"LEASE_BUSY"}
     assert [run.status for run in plan_runs] == [dg.DagsterRunStatus.SUCCESS]
     assert {event.run_id for event in made.values() if event is not None} == {holder.run_id}
@@ -106,7 +109,8 @@ def test_four_task_runs_materialise_a_month_once(
     ]
     assert len(said) == len(keys) * (len(TAGS) - 1)
     assert all(text.startswith(f"not reached: run {holder.run_id} (started by ") for text in said)
-    assert issued == sorted((key, str(amount)) for key, amount in month(SMALL).truth.credits.items())
+    due = sorted((key, str(amount)) for key, amount in month(SMALL).truth.credits.items())
+    assert issued == ([] if waits else due)
 
 
 def _gates() -> list[dg.AssetCheckKey]:

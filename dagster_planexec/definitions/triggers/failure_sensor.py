@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -18,6 +19,8 @@ from dagster_planexec.journal.told.sentence import LONGEST_TOLD
 
 URL_VARIABLE = "PLANEXEC_DAGSTER_URL"
 """Where people open Dagster, e.g. `https://dagster.example.org`; without it links are paths."""
+
+_HOLD = re.compile(r"hold_[0-9a-f]{12}")
 
 OnFailure = Callable[[str], None]
 
@@ -77,8 +80,10 @@ def failure_text(task: Task, run: dg.DagsterRun, failures: Iterable[dg.DagsterEv
     lines.append(f"run: {os.environ.get(URL_VARIABLE, '').rstrip('/')}/runs/{run.run_id}")
     if str(metadata.get("hint", "")) not in sentence or "hint" not in metadata:
         lines.append(f"hint: {one_line(str(metadata.get('hint', 'look at the log of the run')))}")
-    hold = run.tags.get(HOLD_TAG)
-    again = f"planexec continue {hold}" if hold else f"planexec run {task.name} --partition {partition}"
+    hold = run.tags.get(HOLD_TAG, "")  # anybody can write a tag, and somebody will paste the command
+    again = f"planexec run {task.name} --partition {partition}"
+    if _HOLD.fullmatch(hold):
+        again = f"planexec continue {hold}"
     lines.append(f"next: {metadata.get('next', again)}")
     return "\n".join(lines)
 

@@ -85,8 +85,6 @@ class _Batch:
     args: Any
     call: ToolCall
     grace_s: float
-    issued: dict[str, Decimal] = field(default_factory=dict)
-    """What this call has issued, by line key."""
     ended: list[Ended] = field(default_factory=list)
     """Outcomes that are not written yet."""
     written: float = field(default_factory=time.monotonic)
@@ -260,7 +258,7 @@ class _Batch:
             write_ends(self.run.work.journal, self.run.run_id, [Ended(effect, "intended", SENDING)])
         broke_off = self._sent(effect, credit)
         if broke_off is None:
-            self._has(effect, credit, "the target said so")
+            self._has(effect, "the target said so")
             return
         self.ended.append(Ended(effect, "unknown", broke_off))
         self._write(all_of_them=True)
@@ -306,7 +304,7 @@ class _Batch:
         if held is None:
             return False
         if (held.amount, held.currency) == (credit.amount, credit.currency):
-            self._has(effect, credit, "looked up: the target knows it")
+            self._has(effect, "looked up: the target knows it")
             return True
         text = f"the target holds {held.amount} {held.currency} under the key of {_named(credit)}"
         self.ended.append(Ended(effect, "refused", text))
@@ -317,8 +315,7 @@ class _Batch:
         text = f"{_named(credit)} has no known outcome: {why}; nothing was sent twice"
         raise _GoesNoFurtherError(Failed("EFFECT_UNKNOWN", f"{text}. {_AGAIN}"), unknown=True)
 
-    def _has(self, effect: int, credit: Credit, said: str) -> None:
-        self.issued[credit.key] = self.issued.get(credit.key, Decimal(0)) + credit.amount
+    def _has(self, effect: int, said: str) -> None:
         self.ended.append(Ended(effect, "issued", said))
 
     def _write(self, *, all_of_them: bool) -> None:

@@ -31,7 +31,7 @@ from dagster_planexec.world.delivery.delimited import (
     text_of,
     undecoded,
 )
-from dagster_planexec.world.ingest import IngestReport, TextFormat, TextIngest
+from dagster_planexec.world.ingest import FileFormat, IngestReport, TextIngest
 
 if TYPE_CHECKING:
     import duckdb
@@ -51,7 +51,7 @@ class _File:
     """One file of a request, with its header and the columns that the table takes from it."""
 
     path: Path
-    form: TextFormat
+    form: FileFormat
     header: tuple[str, ...]
     blank_lines: int
     """Lines with nothing on them above the header; to DuckDB the first line is the header, whatever it holds."""
@@ -115,7 +115,7 @@ def _load_by_record(
         for number, file in enumerate(files):
             whole, broken = scratch / f"whole-{number}.csv", scratch / f"broken-{number}.csv"
             _divide(file, whole, broken)
-            form = TextFormat()
+            form = FileFormat()
             _keep_rejects(connection, request, f"select * from {_reader(form, _REJECT_COLUMNS)}", broken)
             names = ("line", *(f"f{index}" for index in range(len(file.header))))
             judged = [c for c in file.cells if c.reason is not None]
@@ -252,7 +252,7 @@ def _must(c: Cell) -> str:
     return f"coalesce({c.value}, {refusal})"
 
 
-def _reader(form: TextFormat, names: Sequence[str], *, skip: int = 0, buffer: int = _SMALL_BUFFER) -> str:
+def _reader(form: FileFormat, names: Sequence[str], *, skip: int = 0, buffer: int = _SMALL_BUFFER) -> str:
     """DuckDB's reader with everything declared: nothing is sniffed, nothing is typed, nothing is skipped."""
     columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in names)
     return (
@@ -270,7 +270,7 @@ def _buffer(connection: duckdb.DuckDBPyConnection) -> int:
     return _SMALL_BUFFER if row is None or int(row[0]) < _SMALL_CAP else _BUFFER
 
 
-def _readable(file: _File, scratch: Path) -> tuple[Path, TextFormat]:
+def _readable(file: _File, scratch: Path) -> tuple[Path, FileFormat]:
     """A path that DuckDB reads as this one file of UTF-8.
 
     Raises:
@@ -290,7 +290,7 @@ def _readable(file: _File, scratch: Path) -> tuple[Path, TextFormat]:
         if isinstance(error.__cause__, UnicodeDecodeError):
             raise error.__cause__ from error
         raise
-    return scratch, TextFormat("utf-8", form.delimiter, form.quote)
+    return scratch, FileFormat("utf-8", form.delimiter, form.quote)
 
 
 def _file(path: Path, request: TextIngest) -> _File:

@@ -29,7 +29,7 @@ from dagster_planexec.world.delivery.delimited import (
     records,
     shown,
 )
-from dagster_planexec.world.ingest import TextFormat
+from dagster_planexec.world.ingest import Counted, FileFormat, NumberStyle
 from dagster_planexec.world.observation import Fact, Observation
 from dagster_planexec.world.ports import Ports
 from dagster_planexec.world.probe import Probe
@@ -48,7 +48,7 @@ class HeaderOfExtract(Probe):
     """Which columns does the file have? Facts: `header`, untrimmed; empty for a file without a record."""
 
     path: Path
-    format: TextFormat
+    format: FileFormat
 
     @property
     def subject(self) -> Subject:
@@ -74,17 +74,13 @@ class CountExtract(Probe):
     Args:
         path: The landed copy.
         format: How its bytes become fields.
-        amount_headers: The headers under which a file may carry the amount; none: nothing is added up.
-        thousands: The declared mark between thousands.
-        decimal_mark: The declared decimal mark.
+        counted: What is added up; None: records are counted and nothing else.
         at_most: Stop when so many records are found; None counts them all.
     """
 
     path: Path
-    format: TextFormat
-    amount_headers: tuple[str, ...] = ()
-    thousands: str = ""
-    decimal_mark: str = "."
+    format: FileFormat
+    counted: Counted | None = None
     at_most: int | None = None
 
     @property
@@ -107,11 +103,16 @@ class CountExtract(Probe):
             return self.absent(ports, "there is no landed copy of that digest")
         return self.seen(ports, self.tally().facts())
 
+    @property
+    def style(self) -> NumberStyle:
+        """How the amounts are written."""
+        return NumberStyle() if self.counted is None else self.counted.amount.number
+
     def tally(self) -> Tally:
         """Count."""
         header = [name.strip() for name in header_of(self.path, self.format)]
         if not header:
-            return Tally(_Amounts(self.thousands, self.decimal_mark))
+            return Tally(_Amounts(self.style))
         return _by_arrow(self, header) or _by_csv(self, header)
 
 
@@ -160,7 +161,8 @@ class CountExtracts(Probe):
 class _Amounts:
     """Adds up amounts exactly, and counts what is none."""
 
-    def __init__(self, thousands: str, decimal_mark: str) -> None:
+    def __init__(self, style: NumberStyle) -> None:
+        thousands, decimal_mark = style.thousands, style.decimal_mark
         whole, mark = "[0-9]+", re.escape(decimal_mark)
         if thousands:
             whole = f"(?:[0-9]+|[0-9]{{1,3}}(?:{re.escape(thousands)}[0-9]{{3}})+)"
@@ -230,9 +232,9 @@ def shortest(amount: Decimal) -> Decimal:
 
 
 def _amount_at(extract: CountExtract, header: list[str]) -> int | None:
-    if not extract.amount_headers:
+    if extract.counted is None:
         return None
-    known = {name.strip() for name in extract.amount_headers}
+    known = {name.strip() for name in extract.counted.amount.aliases}
     at = [index for index, name in enumerate(header) if name in known]
     if len(at) == 1:
         return at[0]
@@ -254,7 +256,7 @@ def _by_arrow(extract: CountExtract, header: list[str]) -> Tally | None:
     at = _amount_at(extract, header)
     names = [f"f{index}" for index in range(len(header))]
     wanted = names[at or 0]
-    found = Tally(_Amounts(extract.thousands, extract.decimal_mark))
+    found = Tally(_Amounts(extract.style))
     with raw_bytes(extract.path, extract.format) as raw:
         source = _Utf8(raw, extract)
         try:
@@ -298,7 +300,7 @@ def _by_arrow(extract: CountExtract, header: list[str]) -> Tally | None:
 def _by_csv(extract: CountExtract, header: list[str]) -> Tally:
     """The slow count, which names the line of what is wrong."""
     at = _amount_at(extract, header)
-    found = Tally(_Amounts(extract.thousands, extract.decimal_mark))
+    found = Tally(_Amounts(extract.style))
     all_records = records(extract.path, extract.format)
     next(all_records)
     for record in all_records:

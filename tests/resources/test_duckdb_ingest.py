@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dagster_planexec.errors import PortError
-from dagster_planexec.resources.duckdb_ingest import ingest_text
+from dagster_planexec.resources.loading.ingest import ingest_text
 from dagster_planexec.world.ingest import FileFormat, IngestReport, NumberStyle, TextColumn
 from tests.support.loads import case_file, create, ingest_of
 

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dagster_planexec.errors import PortError
-from dagster_planexec.resources.duckdb_ingest import ingest_text
+from dagster_planexec.resources.loading.ingest import ingest_text
 from dagster_planexec.world.ingest import FileFormat, TextColumn
 from dagster_planexec.world.ports import Ports, Roots
 from dagster_planexec.world.probes.delivery.extract import CountExtract, CountExtracts, HeaderOfExtract

@@ -12,13 +12,13 @@ from dagster_planexec.world.sides.comparison.shape import BLANKS, Word
 _CASE = frozenset({"upper", "lower"})
 
 
-def key_parts(columns: Sequence[str], words: Sequence[Word], dialect: str) -> list[exp.Expression]:
+def key_parts(columns: Sequence[str], words: Sequence[Word], dialect: str) -> list[exp.Expr]:
     """For each column an expression for its text; null where nothing is left of it."""
     return [_part(column, words, dialect) for column in columns]
 
 
-def _part(column: str, words: Sequence[Word], dialect: str) -> exp.Expression:
-    text: exp.Expression = _trimmed(exp.cast(exp.column(column, quoted=True), "TEXT"))
+def _part(column: str, words: Sequence[Word], dialect: str) -> exp.Expr:
+    text: exp.Expr = _trimmed(exp.cast(exp.column(column, quoted=True), "TEXT"))
     for word in words:
         text = _DO[word](text, dialect)
     if not _CASE.issuperset(words):
@@ -26,11 +26,11 @@ def _part(column: str, words: Sequence[Word], dialect: str) -> exp.Expression:
     return exp.func("NULLIF", text, exp.Literal.string(""))
 
 
-def _trimmed(text: exp.Expression) -> exp.Expression:
+def _trimmed(text: exp.Expr) -> exp.Expr:
     return exp.Trim(this=text, expression=exp.Literal.string(BLANKS), position="BOTH")
 
 
-def _replaced(pattern: str, by: str, text: exp.Expression, dialect: str) -> exp.Expression:
+def _replaced(pattern: str, by: str, text: exp.Expr, dialect: str) -> exp.Expr:
     # DuckDB replaces the first match unless told otherwise; sqlglot tells Postgres by itself, the others replace all.
     every = {"modifiers": exp.Literal.string("g")} if dialect == "duckdb" else {}
     return exp.RegexpReplace(
@@ -38,7 +38,7 @@ def _replaced(pattern: str, by: str, text: exp.Expression, dialect: str) -> exp.
     )
 
 
-def _without_zeros(text: exp.Expression, _: str) -> exp.Expression:
+def _without_zeros(text: exp.Expr, _: str) -> exp.Expr:
     """`007` is `7`; of nothing but zeros one stays."""
     cut = exp.Trim(this=text, expression=exp.Literal.string("0"), position="LEADING")
     only_zeros = exp.and_(
@@ -48,7 +48,7 @@ def _without_zeros(text: exp.Expression, _: str) -> exp.Expression:
     return exp.case().when(only_zeros, exp.Literal.string("0")).else_(cut)
 
 
-_DO: dict[Word, Callable[[exp.Expression, str], exp.Expression]] = {
+_DO: dict[Word, Callable[[exp.Expr, str], exp.Expr]] = {
     "upper": lambda text, _: exp.func("UPPER", text),
     "lower": lambda text, _: exp.func("LOWER", text),
     "collapse_spaces": partial(_replaced, f"[{BLANKS}]+", " "),

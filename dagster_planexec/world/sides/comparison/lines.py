@@ -29,12 +29,12 @@ def text(value: str) -> exp.Literal:
     return exp.Literal.string(value)
 
 
-def num(value: int) -> exp.Literal:
+def num(value: int) -> exp.Expr:
     """A number."""
     return exp.Literal.number(str(value))
 
 
-def named(value: exp.Expression, name: str) -> exp.Expression:
+def named(value: exp.Expr, name: str) -> exp.Expr:
     """A value under a name."""
     return exp.alias_(value, name, quoted=True)
 
@@ -49,17 +49,17 @@ def decimal(precision: int, scale: int) -> exp.DataType:
     return exp.DataType.build(f"DECIMAL({precision:d}, {scale:d})")
 
 
-def total(value: exp.Expression) -> exp.Expression:
+def total(value: exp.Expr) -> exp.Expr:
     """A sum."""
     return exp.func("SUM", value)
 
 
-def above(value: exp.Expression, least: int) -> exp.Expression:
+def above(value: exp.Expr, least: int) -> exp.Expr:
     """Whether a count is more than that."""
     return exp.GT(this=value, expression=num(least))
 
 
-def is_null(value: exp.Expression) -> exp.Expression:
+def is_null(value: exp.Expr) -> exp.Expr:
     """Whether there is none."""
     return exp.Is(this=value, expression=exp.null())
 
@@ -80,7 +80,7 @@ def carried(comparison: Comparison, *, of: Iterable[int] = (0, 1)) -> list[str]:
     ]  # fmt: skip
 
 
-def keyless(comparison: Comparison) -> exp.Expression:
+def keyless(comparison: Comparison) -> exp.Expr:
     """Whether some part of the key is missing."""
     return exp.or_(*(is_null(col(name)) for name in keys_of(comparison)))
 
@@ -88,10 +88,12 @@ def keyless(comparison: Comparison) -> exp.Expression:
 def standing_alone(comparison: Comparison) -> exp.Select:
     """Rows without a key: each a line of its own, for a key that is missing is the same as no other."""
     columns = [col(name) for name in [*keys_of(comparison), *carried(comparison)]]
-    return exp.select(*columns, *marked(comparison, text(NULL_KEY))).from_(source("both_sides")).where(keyless(comparison))  # noqa: E501 - one query
+    return (
+        exp.select(*columns, *marked(comparison, text(NULL_KEY))).from_(source("both_sides")).where(keyless(comparison))
+    )
 
 
-def marked(comparison: Comparison, status: exp.Expression, differing: exp.Expression | None = None) -> list[exp.Expression]:  # noqa: E501 - one signature
+def marked(comparison: Comparison, status: exp.Expr, differing: exp.Expr | None = None) -> list[exp.Expr]:
     """The status column, and `differing` where columns are compared."""
     out = [named(status, "status")]
     if comparison.has_columns:
@@ -99,7 +101,7 @@ def marked(comparison: Comparison, status: exp.Expression, differing: exp.Expres
     return out
 
 
-def agrees(number: Number, one: exp.Expression, other: exp.Expression, comparison: Comparison) -> exp.Expression:
+def agrees(number: Number, one: exp.Expr, other: exp.Expr, comparison: Comparison) -> exp.Expr:
     """Whether two numbers agree within the tolerance. Null if one of them is missing: that is no agreement."""
     tolerance = number.tolerance
     if tolerance.kind == "exact":

@@ -5,6 +5,8 @@ A key has one line for what agrees and one for what is left, so nothing is paire
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from dagster_planexec.world.sides.comparison.lines import (
@@ -32,6 +34,7 @@ from dagster_planexec.world.sides.comparison.shape import (
     Comparison,
     only,
 )
+
 
 def multiset_lines(comparison: Comparison) -> Lines:
     """Rows without a key; then for each key and currency what agrees, what is left, or that all of it lies outside."""
@@ -114,7 +117,7 @@ def _weighed(comparison: Comparison) -> exp.Select:
     """The same, with what the key has left in any currency, and how many of its rows lie outside the period."""
     keys = [col(k) for k in keys_of(comparison)]
 
-    def over_key(name: str) -> exp.Expression:
+    def over_key(name: str) -> exp.Expr:
         return exp.Window(this=total(col(name)), partition_by=[k.copy() for k in keys])
 
     columns = ["same", "same_amount", "left_0", "left_1", "left_amount_0", "left_amount_1"]
@@ -130,9 +133,9 @@ def _weighed(comparison: Comparison) -> exp.Select:
 
 
 def _line(
-    comparison: Comparison, counts: list[exp.Expression], amounts: list[exp.Expression], status: exp.Expression
+    comparison: Comparison, counts: Sequence[exp.Expr], amounts: Sequence[exp.Expr], status: exp.Expr
 ) -> exp.Select:
-    columns: list[exp.Expression] = [col(k) for k in keys_of(comparison)]
+    columns: list[exp.Expr] = [col(k) for k in keys_of(comparison)]
     columns += [named(count.copy(), f"n_{at}") for at, count in enumerate(counts)]
     for at, amount in enumerate(amounts):
         there = above(exp.paren(counts[at].copy()), 0)
@@ -143,12 +146,10 @@ def _line(
     return exp.select(*columns, *marked(comparison, status)).from_(source("weighed"))
 
 
-def _left_over(comparison: Comparison) -> exp.Expression:
+def _left_over(comparison: Comparison) -> exp.Expr:
     one, other = comparison.names
     none = num(0)
-    both = exp.and_(
-        above(col("left_0"), 0), above(col("left_1"), 0), exp.Not(this=exp.paren(is_null(col("currency"))))
-    )
+    both = exp.and_(above(col("left_0"), 0), above(col("left_1"), 0), exp.Not(this=exp.paren(is_null(col("currency")))))
     return (
         exp.case()
         .when(both, text(AMOUNT_DIFFERS))
@@ -158,12 +159,12 @@ def _left_over(comparison: Comparison) -> exp.Expression:
     )
 
 
-def _worth(comparison: Comparison, count: exp.Expression) -> exp.Expression:
+def _worth(comparison: Comparison, count: exp.Expr) -> exp.Expr:
     number = comparison.amount
     amount = exp.cast(col("amount"), decimal(number.whole + number.places, number.places))
     return exp.Mul(this=exp.cast(exp.paren(count.copy()), decimal(SUM_DIGITS, 0)), expression=amount)
 
 
-def _zero(comparison: Comparison) -> exp.Expression:
+def _zero(comparison: Comparison) -> exp.Expr:
     number = comparison.amount
     return exp.cast(text("0"), decimal(number.width("multiset"), number.places))

@@ -26,7 +26,10 @@ MOST_DIGITS = 38
 """Digits of the widest DECIMAL that DuckDB, Spark and Snowflake have."""
 SUM_DIGITS = 10
 """Digits that a sum of rows may need beyond one amount: ten thousand million rows."""
-BLANKS = "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"  # fmt: skip
+BLANKS = (
+    "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
+)
 """What counts as blank in a key: the white space of Unicode. Named one by one, as each warehouse's `trim` differs."""
 
 
@@ -115,6 +118,14 @@ class ComparedSide:
     currency_column: str | None = None
     date: str | None = None
     """The column that says which period a row belongs to; None: all of them belong."""
+    start: dt.date | None = None
+    end: dt.date | None = None
+    """The first day after the period."""
+
+    @property
+    def has_period(self) -> bool:
+        """Whether a row of it can lie outside."""
+        return self.date is not None and self.start is not None and self.end is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +144,6 @@ class Comparison:
     numbers: tuple[tuple[str, Number], ...] = ()
     """Further decimal columns by the name they have in the result."""
     attributes: tuple[tuple[str, Attribute], ...] = ()
-    start: dt.date | None = None
-    end: dt.date | None = None
-    """The first day after the period."""
 
     @property
     def sides(self) -> tuple[ComparedSide, ComparedSide]:
@@ -162,6 +170,17 @@ class Comparison:
     def words(self) -> tuple[str, ...]:
         """Every status word, in the order in which they are shown."""
         return (IDENTICAL, AMOUNT_DIFFERS, *(only(name) for name in self.names), *self.further)
+
+
+def result_columns(comparison: Comparison) -> tuple[str, ...]:
+    """The names of the result's columns, in order."""
+    one, other = comparison.names
+    pairs = [name for name, _ in (*comparison.numbers, *comparison.attributes)]
+    return (
+        *comparison.key, "status", *(("differing",) if comparison.has_columns else ()),
+        f"{one}_amount", f"{other}_amount", "difference", f"{one}_currency", f"{other}_currency",
+        f"{one}_rows", f"{other}_rows", *(f"{side}_{name}" for name in pairs for side in (one, other)),
+    )  # fmt: skip
 
 
 def places_of(digits: str) -> int:

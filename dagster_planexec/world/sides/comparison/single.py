@@ -76,7 +76,7 @@ def _grouped(comparison: Comparison) -> exp.Select:
     )
 
 
-def _apart(comparison: Comparison) -> exp.Expression:
+def _apart(comparison: Comparison) -> exp.Expr:
     """Why the rows of a key stay single lines; null if they do not."""
     repeated = exp.or_(*(above(total(col(f"n_{at}")), 1) for at in (0, 1) if at != comparison.many))
     case = exp.case().when(repeated, text(DUPLICATE_KEY))
@@ -91,12 +91,12 @@ def _apart(comparison: Comparison) -> exp.Expression:
     return case.else_(exp.cast(exp.null(), "TEXT"))
 
 
-def _status(comparison: Comparison) -> tuple[exp.Expression, exp.Expression]:
+def _status(comparison: Comparison) -> tuple[exp.Expr, exp.Expr]:
     """What became of a key, and which compared columns do not agree."""
     one, other = comparison.sides
     rows = exp.Add(this=col("n_0"), expression=col("n_1"))
     case = exp.case()
-    if any(side.date is not None for side in comparison.sides) and comparison.start is not None:
+    if any(side.has_period for side in comparison.sides):
         case = case.when(exp.EQ(this=col("outside"), expression=rows), text(OUT_OF_PERIOD))
     for at, side in ((1, one), (0, other)):
         case = case.when(exp.EQ(this=col(f"n_{at}"), expression=num(0)), text(only(side.name)))
@@ -113,7 +113,7 @@ def _status(comparison: Comparison) -> tuple[exp.Expression, exp.Expression]:
         return case.when(amounts, text(IDENTICAL)).else_(text(AMOUNT_DIFFERS)), exp.cast(exp.null(), "TEXT")
     case = case.when(exp.and_(amounts, exp.paren(exp.or_(*(test for _, test in differing)))), text(COLUMN_DIFFERS))
     words = [exp.case().when(test.copy(), text(f" {name}")).else_(text("")) for name, test in differing]
-    joined: exp.Expression = words[0]
+    joined: exp.Expr = words[0]
     for word in words[1:]:
         joined = exp.DPipe(this=joined, expression=word)
     both = exp.and_(above(col("n_0"), 0), above(col("n_1"), 0))
@@ -122,9 +122,9 @@ def _status(comparison: Comparison) -> tuple[exp.Expression, exp.Expression]:
     return case.when(amounts.copy(), text(IDENTICAL)).else_(text(AMOUNT_DIFFERS)), shown
 
 
-def _columns(comparison: Comparison) -> list[tuple[str, exp.Expression]]:
+def _columns(comparison: Comparison) -> list[tuple[str, exp.Expr]]:
     """Each further column with whether it agrees: never null, for absent on both sides is the same."""
-    out: list[tuple[str, exp.Expression]] = []
+    out: list[tuple[str, exp.Expr]] = []
     for name, number in comparison.numbers:
         one, other = col(f"{name}_0"), col(f"{name}_1")
         near = agrees(number, one.copy(), other.copy(), comparison)

@@ -6,9 +6,7 @@ a null meets a null. Rows without a key, and rows of a key that repeats, stand f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from typing import Any
 
 from sqlglot import exp
 
@@ -16,7 +14,7 @@ from dagster_planexec.errors import PortError
 from dagster_planexec.world.sides.comparison.keys import key_parts
 from dagster_planexec.world.sides.comparison.lines import Lines, decimal
 from dagster_planexec.world.sides.comparison.multiset import multiset_lines
-from dagster_planexec.world.sides.comparison.shape import ComparedSide, Comparison
+from dagster_planexec.world.sides.comparison.shape import ComparedSide, Comparison, Number
 from dagster_planexec.world.sides.comparison.single import single_lines
 
 _BIGQUERY_PLACES = 9
@@ -39,7 +37,7 @@ def comparison_sql(comparison: Comparison, dialect: str) -> str:
         if dialect == "bigquery" and number.places > _BIGQUERY_PLACES:
             raise PortError(
                 "VALIDATION_ERROR",
-                f"column {number.columns[0]!r} has {number.places} decimals; NUMERIC of BigQuery has {_BIGQUERY_PLACES}",
+                f"column {number.columns[0]!r} has {number.places} decimals; BigQuery's NUMERIC has {_BIGQUERY_PLACES}",
             )
     both = exp.union(*(_rows(comparison, at, dialect) for at in SIDES), distinct=False)
     made = multiset_lines(comparison) if comparison.match == "multiset" else single_lines(comparison)
@@ -74,7 +72,7 @@ def changed_keys_sql(comparison: Comparison, dialect: str) -> str:
 def _rows(comparison: Comparison, at: int, dialect: str) -> exp.Select:
     """One side's rows, with the other side's columns empty."""
     side = comparison.sides[at]
-    columns: list[tuple[str, exp.Expression]] = [
+    columns: list[tuple[str, exp.Expr]] = [
         (f"k{n}", part) for n, part in enumerate(key_parts(side.key, comparison.normalise, dialect))
     ]
     for where in SIDES:
@@ -88,27 +86,27 @@ def _rows(comparison: Comparison, at: int, dialect: str) -> exp.Select:
         for name, attribute in comparison.attributes:
             text = key_parts((attribute.columns[at],), (), dialect)[0] if mine else exp.cast(exp.null(), "TEXT")
             columns.append((f"{name}_{where}", text))
-    columns.append(("outside", _outside(comparison, side)))
+    columns.append(("outside", _outside(side)))
     return exp.select(*(exp.alias_(value, name, quoted=True) for name, value in columns)).from_(_table(side.name))
 
 
-def _value(number: Any, at: int, comparison: Comparison, *, mine: bool) -> exp.Expression:  # noqa: ANN401 - a Number
+def _value(number: Number, at: int, comparison: Comparison, *, mine: bool) -> exp.Expr:
     kind = decimal(number.width(comparison.match), number.places)
     return exp.cast(_column(number.columns[at]) if mine else exp.null(), kind)
 
 
-def _currency(side: ComparedSide) -> exp.Expression:
+def _currency(side: ComparedSide) -> exp.Expr:
     if side.currency_column is None:
         return exp.cast(exp.Literal.string(side.currency or ""), "TEXT")
     text = exp.func("TRIM", exp.cast(_column(side.currency_column), "TEXT"))
     return exp.func("NULLIF", text, exp.Literal.string(""))
 
 
-def _outside(comparison: Comparison, side: ComparedSide) -> exp.Expression:
-    if side.date is None or comparison.start is None or comparison.end is None:
+def _outside(side: ComparedSide) -> exp.Expr:
+    if side.date is None or side.start is None or side.end is None:
         return _number(0)
     day = _column(side.date)
-    first, after = (exp.cast(exp.Literal.string(d.isoformat()), "DATE") for d in (comparison.start, comparison.end))
+    first, after = (exp.cast(exp.Literal.string(d.isoformat()), "DATE") for d in (side.start, side.end))
     out = exp.or_(exp.LT(this=day, expression=first), exp.GTE(this=day.copy(), expression=after))
     return exp.case().when(out, _number(1)).else_(_number(0))
 
@@ -127,7 +125,7 @@ def _shown(comparison: Comparison, made: Lines) -> exp.Select:
         exp.GT(this=_column("n_0"), expression=_number(0)),
         exp.GT(this=_column("n_1"), expression=_number(0)),
     )
-    out: list[tuple[str, exp.Expression]] = [(name, _column(f"k{n}")) for n, name in enumerate(comparison.key)]
+    out: list[tuple[str, exp.Expr]] = [(name, _column(f"k{n}")) for n, name in enumerate(comparison.key)]
     out.append(("status", _column("status")))
     if comparison.has_columns:
         out.append(("differing", _column("differing")))
@@ -147,17 +145,6 @@ def _shown(comparison: Comparison, made: Lines) -> exp.Select:
     )
 
 
-def result_columns(comparison: Comparison) -> tuple[str, ...]:
-    """The names of the result's columns, in order."""
-    one, other = comparison.names
-    pairs = [name for name, _ in (*comparison.numbers, *comparison.attributes)]
-    return (
-        *comparison.key, "status", *(("differing",) if comparison.has_columns else ()),
-        f"{one}_amount", f"{other}_amount", "difference", f"{one}_currency", f"{other}_currency",
-        f"{one}_rows", f"{other}_rows", *(f"{side}_{name}" for name in pairs for side in (one, other)),
-    )  # fmt: skip
-
-
 def _column(name: str) -> exp.Column:
     return exp.column(name, quoted=True)
 
@@ -166,11 +153,5 @@ def _table(name: str) -> exp.Table:
     return exp.table_(name, quoted=True)
 
 
-def _number(value: int | Decimal) -> exp.Expression:
+def _number(value: int | Decimal) -> exp.Expr:
     return exp.Literal.number(str(value))
-
-
-def all_of(conditions: Iterable[exp.Expression]) -> exp.Expression:
-    """Conditions joined by AND."""
-    found: Sequence[exp.Expression] = list(conditions)
-    return exp.and_(*found)

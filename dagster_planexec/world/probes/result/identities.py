@@ -18,9 +18,9 @@ OTHER = "any other"
 
 @dataclass(frozen=True)
 class ResultFigures(Probe):
-    """A result by status. Facts: `statuses`, word to `lines`, and by side `present`, `sums`; if it has them `rows` and `standing`.
+    """A result by status. Facts: `statuses`, word to `lines`, and by side `present` and `sums`.
 
-    `rows` are those that the lines stand for, `standing` the lines that stand for any.
+    If the result says how many rows a line stands for, by side `rows` too, and `standing`: lines that stand for any.
 
     `by_currency`, side to currency to `rows` and `sum`, if the result says the currency of each line.
     """

@@ -143,6 +143,7 @@ class HashReport(Probe):
 def _questions(session: Session, layout: ResultLayout) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """Each figure with the aggregate that answers it and the status words it binds."""
     status, only, matched = session.quote(layout.status), dict(layout.only), (layout.identical, layout.differs)
+    rows = dict(layout.rows)
 
     def where(words: tuple[str, ...]) -> str:
         return f"filter (where {status} in ({', '.join('?' for _ in words)}))"
@@ -160,10 +161,13 @@ def _questions(session: Session, layout: ResultLayout) -> Iterator[tuple[str, st
     yield "lines:disagreeing", f"count(*) filter (where {status} is distinct from ?)", (layout.identical,)
     yield from (count(f"lines:{word}", word) for word in layout.words)
     for side in layout.sides:
-        yield count(f"rows:{side}", *matched, only[side])
+        if side in rows:
+            yield f"rows:{side}", f"coalesce(sum({session.quote(rows[side])}), 0)", ()
+        else:
+            yield count(f"rows:{side}", *matched, only[side])
         yield count(f"only:{side}", only[side])
         yield f"{side}:all", f"coalesce(sum({amount(side)}), 0)", ()
-        for word in (*matched, only[side]):
+        for word in (*matched, only[side], *layout.further):
             yield f"{side}:{word}", f"coalesce(sum({amount(side)}) {where((word,))}, 0)", (word,)
     if len(layout.sides) == 2:  # noqa: PLR2004 - a difference has two sides
         gap = " - ".join(f"coalesce({amount(side)}, 0)" for side in layout.sides)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from dagster_planexec.contract.layout import live_view
-from dagster_planexec.contract.task import Task
+from dagster_planexec.contract.task import RECONCILE, Task
 from dagster_planexec.contract.tool import Admission, AdmittedObject
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.work import Work
@@ -54,7 +54,8 @@ def _delivered(work: Work, period: Period) -> tuple[AdmittedObject, ...]:
 
 def reads_sql(work: Work) -> bool:
     """Whether one of the task's tools runs a file of the SQL root; without one, nobody needs the root."""
-    return any("file" in work.tools[name].contract.args.model_fields for name in work.tools) or bool(work.task.sides)
+    compares_by_file = bool(work.task.sides) and RECONCILE not in work.task.tools
+    return any("file" in work.tools[name].contract.args.model_fields for name in work.tools) or compares_by_file
 
 
 def watched_things(task: Task, period: Period, ports: Ports) -> dict[str, Mapping[str, Fact] | None]:

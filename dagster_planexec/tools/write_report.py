@@ -68,7 +68,7 @@ class WriteReport(Tool):
             return Failed("VALIDATION_ERROR", f"{text}; it could replace another period's report")
         task = call.task
         heading = Heading(
-            task.name, task.version, call.period.text, currency_of(task), args.source, call.ports.clock.now()
+            task.name, task.version, call.period.text, currency_of(task), args.source, call.ports.clock.now(), args.name
         )
         with call.ports.warehouse.session(deadline_s=call.left_s) as session:
             layout = result_layout(task)

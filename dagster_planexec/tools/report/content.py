@@ -26,6 +26,8 @@ class Heading:
     currency: str
     table: str
     written_at: datetime
+    name: str
+    """Of the report; the files with all differences begin with it."""
 
 
 @dataclass(frozen=True, slots=True)

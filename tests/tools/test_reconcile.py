@@ -8,12 +8,17 @@ from decimal import Decimal
 import pytest
 
 from dagster_planexec.checks.catalogue import BINDERS
+from dagster_planexec.checks.effect.report_matches_result import report_matches_result
 from dagster_planexec.contract.file_contract import Column, FileContract
+from dagster_planexec.contract.layout import credit_shape
 from dagster_planexec.contract.outcome import Done, Failed
 from dagster_planexec.contract.reconcile.spec import Compared, ReconcileSpec, Tolerance
-from dagster_planexec.contract.task import Deliverable, Limits, NamedInput
+from dagster_planexec.contract.task import CreditRule, Deliverable, Limits, NamedInput
 from dagster_planexec.errors import PlanexecError, PortError
 from dagster_planexec.tools.reconcile import Reconcile, ReconcileArgs
+from dagster_planexec.tools.write_report import WriteReport, WriteReportArgs
+from dagster_planexec.world.probes.result.credits import fetch_credit_lines
+from dagster_planexec.world.probes.result.report import FiguresOfReport
 from tests.support.loads import case_file
 from tests.support.reconciling import MARCH, bench
 
@@ -408,3 +413,63 @@ def test_a_declared_shape_has_to_be_the_reconciliation_s(tmp_path):
     with pytest.raises(PlanexecError, match="declares identical 'same'") as error:
         replace(on.task, deliverables=(odd,))
     assert error.value.code == "BAD_CONTRACT"
+
+
+# ------------------------------------------------------------------------- what follows from it
+
+REPORTED = ["30", "36", "38", "36 declared as a multiset", "36 declared as many to one", "52", "43 signed alike"]
+
+
+@pytest.mark.parametrize("name", REPORTED)
+def test_a_report_of_it_is_what_it_says(tmp_path, name):
+    """Five files, with statuses that a written query does not have, and rows where a line stands for several."""
+    on = desk(tmp_path, CASES[name].spec)
+    fill(on, CASES[name].ledger, CASES[name].vendor)
+    judged(on)
+    args = WriteReportArgs(source="recon.lines", name="2026-03-recon")
+    outcome = on.call(WriteReport(), args)
+
+    assert isinstance(outcome, Done), outcome
+    assert [
+        verdict.text for verdict in on.verdicts(report_matches_result, WriteReport(), args) if not verdict.opens
+    ] == []
+    figures = FiguresOfReport("2026-03-recon", "json").observe(on.ports)["figures"]
+    assert (figures["rows:ledger"], figures["rows:vendor"]) == (len(CASES[name].ledger), len(CASES[name].vendor))
+    assert figures["lines:duplicate_key"] == CASES[name].lines.get("duplicate_key", 0)
+
+
+CENTS = Tolerance(absolute="0.05")
+CREDITED = {
+    "statuses that are not compared": (
+        ReconcileSpec(period="day"),
+        [("A", "5.00"), ("B", "9.00"), ("C", "4.00"), ("C", "4.00"), (None, "3.00"), ("D", "2.00", "USD", "2026-05-01")],
+        [("A", "3.50"), ("E", "1.00")],
+        [("A", "1.50"), ("B", "9.00")],
+    ),
+    "charged three times, billed once": (MULTISET, [("A", "10.00")] * 3, [("A", "10.00")], [("A", "20.00")]),
+    "charged otherwise than billed": (
+        MULTISET, [("A", "10.00"), ("A", "20.00")], [("A", "10.00"), ("A", "12.00")], [("A", "8.00")]),
+    "billed in parts": (MANY, [("A", "10.00")], [("A", "4.00"), ("A", "5.00")], [("A", "1.00")]),
+    "within the tolerance": (ReconcileSpec(tolerance=CENTS), [("A", "10.05")], [("A", "10.00")], []),
+    "a further column only": (
+        ReconcileSpec(tolerance=CENTS, compare=(Compared(column="tax"),)),
+        [("A", "10.05", "USD", "2026-03-05", "1.00")], [("A", "10.00", "USD", "2026-03-05", "2.00")], []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("spec", "ledger", "vendor", "due"), CREDITED.values(), ids=list(CREDITED))
+def test_what_is_credited(tmp_path, spec, ledger, vendor, due):
+    """What was charged beyond what was billed, by key; nothing for a line that could not be compared."""
+    on = desk(tmp_path, spec)
+    fill(on, ledger, vendor)
+    judged(on)
+    paying = Deliverable(
+        "credits", ("issue_credit",), repeatable=False, credit_rule=CreditRule("ledger", "vendor"), effect_scope="x",
+        effects_from="2026-01",
+    )  # fmt: skip
+    limits = replace(on.task.limits, credit_cap=Decimal(100), credit_lines_threshold=10)
+    task = replace(on.task, deliverables=(*on.task.deliverables, paying), limits=limits)
+    with on.ports.warehouse.session() as session:
+        lines = fetch_credit_lines(session, "recon.lines", credit_shape(task))
+
+    assert [(line.key, str(line.amount)) for line in lines] == due

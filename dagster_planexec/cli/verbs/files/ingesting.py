@@ -1,0 +1,29 @@
+"""The `ingest` verb."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from dagster_planexec.cli.printing import print_json
+from dagster_planexec.cli.trying.bench import bench
+from dagster_planexec.cli.trying.delivery import must_be_files, period_named, try_delivery
+from dagster_planexec.cli.trying.document import EXIT, document_of, print_tried
+from dagster_planexec.contract.file_contract import load_contract
+
+
+def ingest_files(files: Sequence[Path], contract: Path, period: str | None, *, as_json: bool) -> int:
+    """Try the files, answer, and return the exit code.
+
+    Raises:
+        PlanexecError: BAD_CONTRACT, UNKNOWN_PARTITION, FILE_GONE; what a port refuses with.
+    """
+    declared, at = load_contract(contract), period_named(period)
+    must_be_files(files)
+    with bench() as here:
+        document = document_of(try_delivery(here, declared, files, at))
+    if as_json:
+        print_json(document)
+    else:
+        print_tried(document, f"{len(files)} {'file' if len(files) == 1 else 'files'}")
+    return EXIT[document["outcome"]]

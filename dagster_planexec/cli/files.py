@@ -17,16 +17,33 @@ PERIOD = click.option("--period", default=None, help="The period it is for, e.g.
 @FILES
 @click.option("--contract", required=True, type=click.Path(path_type=Path), help="The file contract, as YAML.")
 @PERIOD
+@click.option("--draft", is_flag=True, help="Try a contract although some of its words are unconfirmed guesses.")
 @AS_JSON
 @answering
-def ingest(files: tuple[Path, ...], contract: Path, period: str | None, *, as_json: bool) -> None:
+def ingest(files: tuple[Path, ...], contract: Path, period: str | None, *, draft: bool, as_json: bool) -> None:
     """Try one delivery against its contract: land, load and check it as a month would. Keeps nothing, needs no project.
 
     Exit codes: 0 accepted, 4 refused, 1 it could not be tried.
     """
     from dagster_planexec.cli.verbs.files.ingesting import ingest_files  # noqa: PLC0415 - heavy, only where needed
 
-    sys.exit(ingest_files(files, contract, period, as_json=as_json))
+    sys.exit(ingest_files(files, contract, period, draft=draft, as_json=as_json))
 
 
-VERBS = (ingest,)
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--name", default=None, help="The contract's name. Default: made of the file's.")
+@AS_JSON
+@answering
+def infer(file: Path, name: str | None, *, as_json: bool) -> None:
+    """Draft a file contract from a sample, as YAML on standard output. Every guess is marked; nothing is loaded by it.
+
+    Read it, ask the vendor, correct or keep each word and take it out of `unconfirmed`; `planexec ingest --draft` tries
+    it before that.
+    """
+    from dagster_planexec.cli.verbs.files.inferring import infer_file  # noqa: PLC0415 - heavy, only where needed
+
+    infer_file(file, name, as_json=as_json)
+
+
+VERBS = (ingest, infer)

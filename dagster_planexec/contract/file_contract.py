@@ -44,6 +44,8 @@ class FileContract(Closed):
 
     name: str
     version: str
+    unconfirmed: tuple[str, ...] = ()
+    """What `planexec infer` guessed and nobody has confirmed yet. A contract with any is a draft, and loads nothing."""
 
     # Bytes
     format: Kind | None = None
@@ -241,18 +243,21 @@ class FileContract(Closed):
         )
 
 
-def load_contract(path: Path) -> FileContract:
+def load_contract(path: Path, *, draft: bool = False) -> FileContract:
     """Read a contract from YAML.
 
+    Args:
+        path: The file.
+        draft: Whether one with unconfirmed guesses will do, for trying it.
+
     Raises:
-        PlanexecError: BAD_CONTRACT with every field that is wrong.
+        PlanexecError: BAD_CONTRACT with every field that is wrong, or with what is still a guess.
     """
     import yaml  # noqa: PLC0415 - only tasks that read contracts pay for it
 
     hint = f"correct {path.name}; docs/contracts.md lists the vocabulary"
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-        return FileContract.model_validate(data)
+        contract = FileContract.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
     except ValidationError as error:
         where = "; ".join(
             f"{'.'.join(str(part) for part in item['loc']) or 'contract'}: {item['msg']}"
@@ -263,3 +268,11 @@ def load_contract(path: Path) -> FileContract:
         raise PlanexecError("BAD_CONTRACT", f"{path.name}: nested too deeply to be read", hint=hint) from error
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise PlanexecError("BAD_CONTRACT", f"{path.name}: {str(error)[:300]}", hint=hint) from error
+    if contract.unconfirmed and not draft:
+        raise PlanexecError(
+            "BAD_CONTRACT",
+            f"{path.name} is a draft: {len(contract.unconfirmed)} of its words are guesses, the first of "
+            f"{', '.join(contract.unconfirmed[:3])[:200]}",
+            hint="ask the vendor, correct or keep each word, and take it out of `unconfirmed`",
+        )
+    return contract

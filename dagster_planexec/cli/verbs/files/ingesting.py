@@ -12,13 +12,13 @@ from dagster_planexec.cli.trying.document import EXIT, document_of, print_tried
 from dagster_planexec.contract.file_contract import load_contract
 
 
-def ingest_files(files: Sequence[Path], contract: Path, period: str | None, *, as_json: bool) -> int:
+def ingest_files(files: Sequence[Path], contract: Path, period: str | None, *, draft: bool, as_json: bool) -> int:
     """Try the files, answer, and return the exit code.
 
     Raises:
         PlanexecError: BAD_CONTRACT, UNKNOWN_PARTITION, FILE_GONE; what a port refuses with.
     """
-    declared, at = load_contract(contract), period_named(period)
+    declared, at = load_contract(contract, draft=draft), period_named(period)
     must_be_files(files)
     with bench() as here:
         document = document_of(try_delivery(here, declared, files, at))

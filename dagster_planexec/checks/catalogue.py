@@ -24,8 +24,10 @@ from dagster_planexec.checks.load.schema_matches_contract import schema_matches_
 from dagster_planexec.checks.period.keys_are_present import keys_are_present
 from dagster_planexec.checks.period.keys_are_unique import keys_are_unique
 from dagster_planexec.checks.period.period_is_covered import period_is_covered
+from dagster_planexec.checks.reconcile.amounts_share_a_currency import amounts_share_a_currency
 from dagster_planexec.checks.reconcile.both_sides_contribute import both_sides_contribute
 from dagster_planexec.checks.reconcile.closing_identities_hold import closing_identities_hold
+from dagster_planexec.checks.reconcile.keys_can_be_matched import keys_can_be_matched
 from dagster_planexec.checks.reconcile.snapshot_is_as_admitted import snapshot_is_as_admitted
 from dagster_planexec.checks.reconcile.snapshot_is_complete import snapshot_is_complete
 from dagster_planexec.checks.scope import Binder
@@ -48,6 +50,8 @@ _ALL: tuple[Binder, ...] = (
     keys_are_unique,
     snapshot_is_complete,
     snapshot_is_as_admitted,
+    keys_can_be_matched,
+    amounts_share_a_currency,
     both_sides_contribute,
     closing_identities_hold,
     report_matches_result,

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Literal
 
 from dagster_planexec.contract.effects.policy import ApprovalPolicy
 from dagster_planexec.contract.file_contract import FileContract
+from dagster_planexec.contract.reconcile.resolved import DeclaredSide, comparison_of
+from dagster_planexec.contract.reconcile.spec import ReconcileSpec
 from dagster_planexec.contract.strategies import strategies_of
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.world.period import Granularity, Period
 from dagster_planexec.world.ports import Roots
 from dagster_planexec.world.probe import Probe
+from dagster_planexec.world.sides.comparison.shape import AMOUNT_DIFFERS, IDENTICAL, only
 
+RECONCILE = "reconcile"
+"""The tool that makes the result of a `Task.reconciliation`."""
 Role = Literal["side", "lookup", "filter"]
 
 _ESCAPED = re.compile(r"\\(?:N\{[^}]*\}|.)", re.DOTALL)
@@ -128,6 +133,12 @@ class ResultShape:
     """Side name to the status word of a line that only this side has."""
     amounts: Mapping[str, str]
     """Side name to the column that holds its amount (null where the side has no such line)."""
+    further: tuple[str, ...] = ()
+    """Status words of lines that are neither compared nor simply missing on one side. Nothing is credited for them."""
+    rows: Mapping[str, str] = field(default_factory=dict)
+    """Side name to the column that says how many of its rows a line stands for. None: one, where the status says so."""
+    currencies: Mapping[str, str] = field(default_factory=dict)
+    """Side name to the column that says the currency of its amount. None: that of the side's contract."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +240,8 @@ class Task:
     """Whether a model may pick where the rules leave several things to do. It picks from their menu, or nothing."""
     approval: ApprovalPolicy = field(default_factory=ApprovalPolicy)
     """Who may release what waits for a person."""
+    reconciliation: ReconcileSpec | None = None
+    """What `reconcile` compares. The deliverable that it makes takes the shape of its result from here."""
     last_period: str | None = None
 
     def __post_init__(self) -> None:
@@ -246,6 +259,13 @@ class Task:
         if lacking:
             msg = f"task {self.name!r} compares or credits something, and its limits do not state {', '.join(lacking)}"
             raise ValueError(msg)
+        if self.reconciliation is not None:
+            object.__setattr__(self, "deliverables", tuple(self._as_compared(made) for made in self.deliverables))
+        elif RECONCILE in self.tools:
+            raise PlanexecError(
+                "BAD_CONTRACT", f"task {self.name!r} allows {RECONCILE!r} and has no reconciliation",
+                hint="write a ReconcileSpec, or read one with load_spec",
+            )  # fmt: skip
         for code in sorted(self.replannable):
             if "replan" not in strategies_of(code):
                 raise PlanexecError(
@@ -258,6 +278,37 @@ class Task:
         pays = any(made.credit_rule is not None for made in self.deliverables)
         money = ("currency", "credit_cap", "credit_lines_threshold") if pays else ()
         return (*money, *(("min_matched_share",) if self.sides else ()))
+
+    def _as_compared(self, made: Deliverable) -> Deliverable:
+        """A deliverable with the shape of what `reconcile` makes; one that is declared too has to say the same."""
+        if self.reconciliation is None or made.tools[-1:] != (RECONCILE,):
+            return made
+        compared = comparison_of(self.reconciliation, self.declared_sides)
+        shape = ResultShape(
+            compared.key,
+            "status",
+            IDENTICAL,
+            AMOUNT_DIFFERS,
+            only={side: only(side) for side in compared.names},
+            amounts={side: f"{side}_amount" for side in compared.names},
+            further=compared.further,
+            rows={side: f"{side}_rows" for side in compared.names},
+            currencies={side: f"{side}_currency" for side in compared.names},
+        )
+        for word in ("key", "status", "identical", "differs", "only", "amounts"):
+            if made.result is not None and getattr(made.result, word) != getattr(shape, word):
+                raise PlanexecError(
+                    "BAD_CONTRACT",
+                    f"deliverable {made.name!r} declares {word} {getattr(made.result, word)!r} of its result; "
+                    f"{RECONCILE} makes {getattr(shape, word)!r}",
+                    hint="leave the shape out: the reconciliation says it",
+                )
+        return replace(made, result=shape)
+
+    @property
+    def declared_sides(self) -> tuple[DeclaredSide, ...]:
+        """The sides with the contracts that say what their columns are."""
+        return tuple(DeclaredSide(side.name, self.contracts[side.contract]) for side in self.sides)
 
     def period(self, text: str) -> Period:
         """The period a partition key or text names.

@@ -126,7 +126,7 @@ def input_lines(request: PlanRequest) -> Iterator[Line]:
             "columns": {column.name: column.sql_type for column in contract.columns},
         }  # fmt: skip
     if task.result is not None:
-        yield {"result_of_the_comparison": asdict(task.result)}
+        yield {"result_of_the_comparison": {word: said for word, said in asdict(task.result).items() if said}}
 
 
 def expectation_lines(request: PlanRequest) -> Iterator[Line]:

@@ -31,6 +31,24 @@ def ingest(files: tuple[Path, ...], contract: Path, period: str | None, *, draft
 
 
 @click.command()
+@click.option("--vendor", required=True, type=click.Path(path_type=Path), help="The vendor's file.")
+@click.option("--ledger", required=True, type=click.Path(path_type=Path), help="The ledger's file.")
+@click.option("--spec", required=True, type=click.Path(path_type=Path), help="What is compared, as YAML")
+@PERIOD
+@AS_JSON
+@answering
+def reconcile(vendor: Path, ledger: Path, spec: Path, period: str | None, *, as_json: bool) -> None:
+    """Try a vendor's file against a ledger's: load both, compare them, check the result. Keeps nothing.
+
+    The specification names both contracts, and under `reconcile` what a task's `reconciliation` says.
+    Exit codes as of `ingest`; lines that differ are no refusal.
+    """
+    from dagster_planexec.cli.verbs.files.reconciling import reconcile_files  # noqa: PLC0415 - heavy, where needed
+
+    sys.exit(reconcile_files(vendor, ledger, spec, period, as_json=as_json))
+
+
+@click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--name", default=None, help="The contract's name. Default: made of the file's.")
 @AS_JSON
@@ -46,4 +64,4 @@ def infer(file: Path, name: str | None, *, as_json: bool) -> None:
     infer_file(file, name, as_json=as_json)
 
 
-VERBS = (ingest, infer)
+VERBS = (ingest, reconcile, infer)

@@ -51,7 +51,13 @@ class Tried:
 
 
 def try_delivery(
-    bench: Bench, contract: FileContract, files: Sequence[Path], period: Period | None, *, name: str = "delivery"
+    bench: Bench,
+    contract: FileContract,
+    files: Sequence[Path],
+    period: Period | None,
+    *,
+    name: str = "delivery",
+    schema: str = "staging",
 ) -> Tried:
     """Land, load and judge the files by the contract, as a month would.
 
@@ -60,19 +66,29 @@ def try_delivery(
         contract: The delivery's.
         files: One delivery, in this order.
         period: The period it is for; None leaves every check of a period out.
-        name: The delivery's name; its table is `table_of(name, period)`.
+        name: The delivery's name; its table is `table_of(name, period, schema)`.
+        schema: Where its table is made.
     """
-    # Without a period there is nothing to be covered; the column is loaded all the same.
-    judged = contract if period is not None else contract.model_copy(update={"date": None, "window": None})
+    judged = without_period(contract) if period is None else contract
     keys, at = keys_of(files), period or ANY_PERIOD
-    report, admitted = bench.settle(_task(judged, at, name), at, _plan(judged, keys, at, name), keys)
-    figures = figures_of(bench.warehouse, contract, table_of(name, at), period)
+    table = table_of(name, at, schema)
+    plan = Plan.model_validate(
+        {"task": f"try_{name}", "period": at.text, "intent": f"Try {name}.", "expects": [],
+         "steps": load_steps(judged, keys, table)}
+    )  # fmt: skip
+    report, admitted = bench.settle(_task(judged, at, name, schema), at, plan, keys)
+    figures = figures_of(bench.warehouse, contract, table, period)
     return Tried(contract, keys, period, report, figures, admitted)
 
 
-def table_of(name: str, period: Period) -> str:
+def without_period(contract: FileContract) -> FileContract:
+    """The contract of a delivery that is tried for no period: its date column is loaded, and nothing judged by it."""
+    return contract.model_copy(update={"date": None, "window": None})
+
+
+def table_of(name: str, period: Period, schema: str = "staging") -> str:
     """The table of a delivery that is tried."""
-    return f"staging.{name}_{period.compact}"
+    return f"{schema}.{name}_{period.compact}"
 
 
 def period_named(text: str | None) -> Period | None:
@@ -98,7 +114,7 @@ def must_be_files(files: Sequence[Path]) -> None:
             raise PlanexecError("FILE_GONE", f"file {path.name[:80]!r} {what}", hint="name the files of one delivery")
 
 
-def _task(contract: FileContract, period: Period, name: str) -> Task:
+def _task(contract: FileContract, period: Period, name: str, schema: str) -> Task:
     return Task(
         name=f"try_{name}",
         version="1",
@@ -109,17 +125,21 @@ def _task(contract: FileContract, period: Period, name: str) -> Task:
         tools=("warehouse.create_table", "s3.get", "warehouse.load"),
         deliverables=(Deliverable(name, ("s3.get", "warehouse.load"), input=name),),
         limits=Limits(max_steps=10_000),
-        scope=Scope(frozenset({"staging"}), frozenset({"staging"}), {BUCKET: ("",)}),
-        # The files are named by a person, so whatever their names are is the pattern of the drop.
-        drop=Drop(BUCKET, "", "(?s:.*)|{period}", name, quiet_s=0),
+        scope=Scope(frozenset({schema}), frozenset({schema}), {BUCKET: ("",)}),
+        drop=drop_of_files(name),
         inputs=(NamedInput(name, "lookup", contract.name),),
         contracts={contract.name: contract},
     )
 
 
-def _plan(contract: FileContract, keys: Mapping[str, Path], period: Period, name: str) -> Plan:
+def drop_of_files(name: str) -> Drop:
+    """The drop of files that a person has named: whatever their names are is its pattern."""
+    return Drop(BUCKET, "", "(?s:.*)|{period}", name, quiet_s=0)
+
+
+def load_steps(contract: FileContract, keys: Mapping[str, Path], table: str) -> list[dict[str, Any]]:
+    """The steps of a plan that make a table of these files; the last one is `load`."""
     fetches = {f"fetch_{number}": key for number, key in enumerate(keys, 1)}
-    table = table_of(name, period)
     steps: list[dict[str, Any]] = [
         {"id": "create", "tool": "warehouse.create_table", "args": {"target": table, "contract": contract.name}}
     ]
@@ -128,6 +148,4 @@ def _plan(contract: FileContract, keys: Mapping[str, Path], period: Period, name
     sources = [{"ref": f"{step}.landed"} for step in fetches]
     load = {"sources": sources, "target": {"ref": "create.table"}}
     steps.append({"id": "load", "tool": "warehouse.load", "args": load, "depends_on": ["create", *fetches]})
-    return Plan.model_validate(
-        {"task": f"try_{name}", "period": period.text, "intent": f"Try {name}.", "expects": [], "steps": steps}
-    )
+    return steps

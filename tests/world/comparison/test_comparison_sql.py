@@ -222,7 +222,9 @@ def test_the_text_for_every_dialect(dialect, match):
     """It parses there, names its inputs in quotes, and holds no float."""
     further = {} if match != "one-to-one" else FURTHER
     tolerance = {} if match == "multiset" else {"tolerance": Tolerance("relative", "0.001")}
-    comparison = compared(match, by_row=True, normalise=("collapse_spaces", "strip_leading_zeros"), **further, **tolerance)
+    comparison = compared(
+        match, by_row=True, normalise=("collapse_spaces", "strip_leading_zeros"), **further, **tolerance
+    )
     tree = sqlglot.parse_one(comparison_sql(comparison, dialect), read=dialect)
 
     tables = {table.name for table in tree.find_all(exp.Table)} - {cte.alias for cte in tree.find_all(exp.CTE)}

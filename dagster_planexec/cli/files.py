@@ -17,17 +17,20 @@ PERIOD = click.option("--period", default=None, help="The period it is for, e.g.
 @FILES
 @click.option("--contract", required=True, type=click.Path(path_type=Path), help="The file contract, as YAML.")
 @PERIOD
+@click.option("--row", multiple=True, metavar="KEY", help="Show the line of this key as it was loaded. Repeatable.")
 @click.option("--draft", is_flag=True, help="Try a contract although some of its words are unconfirmed guesses.")
 @AS_JSON
 @answering
-def ingest(files: tuple[Path, ...], contract: Path, period: str | None, *, draft: bool, as_json: bool) -> None:
+def ingest(
+    files: tuple[Path, ...], contract: Path, period: str | None, *, row: tuple[str, ...], draft: bool, as_json: bool
+) -> None:
     """Try one delivery against its contract: land, load and check it as a month would. Keeps nothing, needs no project.
 
     Exit codes: 0 accepted, 4 refused, 1 it could not be tried.
     """
     from dagster_planexec.cli.verbs.files.ingesting import ingest_files  # noqa: PLC0415 - heavy, only where needed
 
-    sys.exit(ingest_files(files, contract, period, draft=draft, as_json=as_json))
+    sys.exit(ingest_files(files, contract, period, row, draft=draft, as_json=as_json))
 
 
 @click.command()

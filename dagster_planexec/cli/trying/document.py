@@ -30,7 +30,7 @@ def ending_of(code: str | None, text: str, hint: str | None) -> dict[str, Any]:
     return {"version": 1, "outcome": REFUSE if code else ACCEPT, "code": code, "text": text or None, "hint": said}
 
 
-def document_of(tried: Tried) -> dict[str, Any]:
+def document_of(tried: Tried, looked_up: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The answer of `ingest`.
 
     | field | is |
@@ -44,6 +44,7 @@ def document_of(tried: Tried) -> dict[str, Any]:
     | `final` | whether every line is final, and the `estimated_rows` that are not with their `estimated_sum`; null if the contract says nothing of it |
     | `report_allowed` | whether a report may be written: of a bill that is an estimate it may, and no money moves |
     | `files` | key, bytes and SHA-256 of each |
+    | `looked_up` | for every `--row KEY` the rows of that key as they are loaded, every cell as text |
     | `checks` | every check with its verdict, both sides and their sources |
     """  # noqa: E501 - a table
     figures, contract = tried.figures, tried.contract
@@ -72,6 +73,7 @@ def document_of(tried: Tried) -> dict[str, Any]:
         "final": _final(tried),
         "report_allowed": tried.code in {None, "NOT_FINAL"},
         "files": [{"key": one.facts.key, "bytes": one.facts.size, "sha256": one.sha256} for one in tried.admitted],
+        "looked_up": dict(looked_up or {}),
         "checks": checks_of(tried.report),
     }
 
@@ -113,6 +115,9 @@ def print_tried(document: Mapping[str, Any], title: str) -> None:
     out.print(Text(f"{passed} checks passed or did not apply, {len(shut)} did not pass", "dim"))
     for check in shut[:10]:
         out.print(Text(f"  {check['check']}: {one_line(check['text'], 400)}"))
+    for key, rows in document["looked_up"].items():
+        found = "; ".join(", ".join(f"{name} {one_line(str(cell), 60)}" for name, cell in row.items()) for row in rows)
+        out.print(Text(f"  {one_line(key, 60)}: {found or 'not loaded'}"))
     print_ending(document)
 
 

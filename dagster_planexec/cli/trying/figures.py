@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -59,6 +59,31 @@ def figures_of(warehouse: Warehouse, contract: FileContract, table: str, period:
         found |= _by_currency(session, contract, table) | _in_period(session, contract, table, period)
         found |= _rejected(session, table) | _not_final(session, contract, table)
     return Figures(**found)
+
+
+def rows_of(
+    warehouse: Warehouse, contract: FileContract, table: str, keys: Sequence[str]
+) -> dict[str, list[dict[str, Any]]]:
+    """What became of single lines: for each key the rows whose first key column says so, every cell as text.
+
+    Args:
+        warehouse: Where the table is.
+        contract: Its contract.
+        table: `schema.table`.
+        keys: What is looked for.
+    """
+    if not keys:
+        return {}
+    with warehouse.session() as session:
+        if session.describe(table) is None:
+            return {key: [] for key in keys}
+        names = [column.name for column in contract.columns]
+        cells = ", ".join(f"left(cast({session.quote(name)} as varchar), 200)" for name in names)
+        asked = (
+            f"select {cells} from {session.quote(table)} "
+            f"where trim(cast({session.quote(contract.key[0])} as varchar)) = ? limit {SHOWN_REJECTS}"
+        )
+        return {key: [dict(zip(names, row, strict=True)) for row in session.rows(asked, (key,))] for key in keys}
 
 
 def _counted(row: tuple[SqlValue, ...], table: str) -> Iterator[tuple[str, int | Decimal]]:

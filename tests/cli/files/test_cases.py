@@ -52,8 +52,8 @@ def check(document: Any, name: str) -> Any:
 
 ACCEPTED = {
     "14": ("vendor.csv.gz",), "15": ("vendor.zip",), "18": ("vendor.csv",), "19": ("vendor.csv",),
-    "21": ("vendor.csv",), "25": ("q1.csv", "q2.csv", "q3.csv"), "26": ("vendor.csv",), "27": ("vendor.csv",), "29": ("vendor.csv",),
-    "30": ("vendor.csv",), "32": ("vendor.csv",), "33": ("vendor.csv",),
+    "21": ("vendor.csv",), "25": ("q1.csv", "q2.csv", "q3.csv"), "26": ("vendor.csv",),
+    "27": ("vendor.csv",), "29": ("vendor.csv",), "30": ("vendor.csv",), "32": ("vendor.csv",), "33": ("vendor.csv",),
 }  # fmt: skip
 
 

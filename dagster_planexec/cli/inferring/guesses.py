@@ -108,7 +108,8 @@ def _as_number(values: Sequence[str]) -> Guess | None:
     decimals = max(len(number.partition(decimal_mark)[2]) for number in plain)
     if any("e" in number.lower() for number in bare):
         words["exponent"], reasons["exponent"] = True, "some cells are written like 1.5E-7"
-        decimals = max(decimals + _shift(number) for number in bare)
+        behind = [len(number.partition(decimal_mark)[2]) for number in plain]
+        decimals = max(places + _shift(number) for places, number in zip(behind, bare, strict=True))
     if decimals == 0 and not marks and not words and not reasons:
         return Guess({"type": "integer"})
     digits = max(len(number.partition(decimal_mark)[0]) for number in plain)

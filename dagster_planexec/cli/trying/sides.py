@@ -83,7 +83,7 @@ def load_try_spec(path: Path) -> tuple[TrySpec, FileContract, FileContract]:
 
     hint = f"correct {path.name}; docs/reconcile.md lists the vocabulary"
     try:
-        spec = TrySpec.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+        spec = TrySpec.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")) or {})
     except ValidationError as error:
         where = "; ".join(
             f"{'.'.join(str(part) for part in item['loc']) or 'spec'}: {item['msg']}"

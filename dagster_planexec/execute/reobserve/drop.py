@@ -24,7 +24,7 @@ MOST_NEW = 50
 
 def drop_again(work: Work, period: Period, admission: Admission, *, relied_on: bool) -> Iterator[Sighting]:
     """Every admitted object, then everything in the drop that was not admitted."""
-    for one in admission.objects:
+    for one in (*admission.manifests, *admission.objects):
         yield _object(work, one, admission.at)
     drop = work.task.drop
     if drop is None:

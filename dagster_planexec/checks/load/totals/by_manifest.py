@@ -1,13 +1,12 @@
-"""Rows and amounts that a manifest or control file states, against the files that it speaks of and against the table."""
+"""Rows and amounts that a manifest or control file states, against its files one by one and against the table."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from decimal import Decimal
 
 from dagster_planexec.checks.check import BoundCheck, Check, Finding, Judge, Stated
 from dagster_planexec.checks.load.contract_of import contract_of, extracts_of, target_of
-from dagster_planexec.checks.load.totals.figures import CODE, Figures, agree
+from dagster_planexec.checks.load.totals.figures import CODE, Figures, agree, exact
 from dagster_planexec.checks.manifest.stated import declared, money, named, number, parts_of, unusable
 from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.tool import AdmittedObject
@@ -86,7 +85,7 @@ def _whole(admitted: AdmittedObject, keys: Mapping[str, tuple[str, ...]]) -> Jud
             return Finding("not-evaluated", f"{len(parts)} parts", f"{len(mine)} parts", words, CODE)
         rows = [part.rows for part in mine if part.rows is not None]
         amounts = [part.amount for part in mine if part.amount is not None]
-        due = Figures(sum(rows) if rows else None, sum(amounts, Decimal(0)) if amounts else None)
+        due = Figures(sum(rows) if rows else None, exact(amounts) if amounts else None)
         return agree(due, found, of=f"the table, of {len(mine)} parts", stated_by="manifest")
 
     return judge

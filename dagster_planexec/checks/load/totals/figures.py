@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import decimal
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 
 from dagster_planexec.checks.check import Finding
 
 CODE = "CONTROL_TOTAL_MISMATCH"
+_EXACT = decimal.Context(prec=200, traps=[decimal.Inexact, decimal.InvalidOperation, decimal.Overflow])
+
+
+def exact(amounts: Iterable[Decimal]) -> Decimal:
+    """The sum, of however many digits."""
+    total = Decimal(0)
+    for amount in amounts:
+        total = _EXACT.add(total, amount)
+    return total
 
 
 @dataclass(frozen=True, slots=True)

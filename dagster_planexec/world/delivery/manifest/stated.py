@@ -260,9 +260,8 @@ def _closed(whole: Stated, parts: dict[str, StatedPart] | None) -> Stated:
     total = Decimal(0)
     for amount in amounts:
         total = _EXACT.add(total, amount)
-    for what, stated, added in (
-        ("parts", whole.count, count), ("rows", whole.rows, in_all), ("amount", whole.amount, total if amounts else None),
-    ):  # fmt: skip
+    sums = (whole.count, count), (whole.rows, in_all), (whole.amount, total if amounts else None)
+    for what, (stated, added) in zip(("parts", "rows", "amount"), sums, strict=True):
         if stated is not None and added is not None and stated != added:
             refuse(f"it states {stated} as {what} of the whole, and its parts come to {added}")
     return Stated(

@@ -1,4 +1,4 @@
-"""Probes of manifests: what one states, in the drop and as a landed copy; and what lies there to be compared with it."""
+"""Probes of manifests: what one states, in the drop or as a landed copy; and what there is to compare with it."""
 
 from __future__ import annotations
 

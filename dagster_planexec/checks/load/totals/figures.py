@@ -31,13 +31,21 @@ class Figures:
     """Amounts that could not be read; they are not in the sum."""
 
     def words(self, *, like: Figures | None = None) -> str:
-        """`5 rows, 500.00`; of what another one does not have, nothing is said."""
+        """`5 rows, 500.00`; of what another one does not have, nothing is said. As many places as the other has."""
         rows = None if like is not None and like.rows is None else self.rows
         amount = None if like is not None and like.amount is None else self.amount
         said = [] if rows is None else [f"{rows} row{'' if rows == 1 else 's'}"]
-        said += [] if amount is None else [f"{amount:f}"]
+        said += [] if amount is None else [f"{_as_long_as(amount, like.amount if like is not None else None):f}"]
         said += [f"{self.unread} amounts unread"] if self.unread and amount is not None else []
         return ", ".join(said) or "nothing"
+
+
+def _as_long_as(amount: Decimal, other: Decimal | None) -> Decimal:
+    """The same amount with as many places as another one: a counter that drops zeros says 30 of 30.00."""
+    mine, wanted = (one.as_tuple().exponent if one is not None else 0 for one in (amount, other))
+    if isinstance(mine, int) and isinstance(wanted, int) and wanted < mine:
+        return _EXACT.quantize(amount, Decimal((0, (1,), wanted)))
+    return amount
 
 
 def agree(due: Figures, found: Figures, *, of: str, stated_by: str) -> Finding:

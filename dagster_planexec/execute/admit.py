@@ -22,6 +22,9 @@ from dagster_planexec.world.probes.delivery.manifest.reading import keep, manife
 from dagster_planexec.world.probes.table.evidence import FingerprintOfView
 from dagster_planexec.world.sides.sql_file import MAX_SQL_BYTES
 
+MOST_MANIFESTS = 100
+"""Manifests of one period, old ones too; each is kept."""
+
 
 def admit_inputs(work: Work, period: Period, *, keeps: bool = False) -> Admission:
     """Look at everything the task reads for a period: drop, live tables in scope, SQL files, and what it watches.
@@ -63,8 +66,13 @@ def _manifests(work: Work, period: Period, *, keeps: bool) -> tuple[AdmittedObje
     drop = work.task.drop
     if drop is None or drop.manifest is None:
         return ()
-    objects = []
+    objects: list[AdmittedObject] = []
     for found in manifests_in_drop(work.ports, drop.bucket, drop.prefix, drop.manifest.pattern_of(period)):
+        if len(objects) == MOST_MANIFESTS:
+            raise PlanexecError(
+                "BAD_MANIFEST", f"more than {MOST_MANIFESTS} objects of {period.text} are named like a manifest",
+                hint="narrow the pattern of `Drop.manifest`, or take the old ones out of the drop",
+            )  # fmt: skip
         objects.append(AdmittedObject(found.facts, found.sha256))
         path = work.ports.roots.landed_path(found.sha256)
         if keeps and not path.is_file():

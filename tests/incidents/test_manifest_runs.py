@@ -153,6 +153,26 @@ def test_control_file_is_compared_with_the_table(billed, s3, stated, status, cod
     assert says in told
 
 
+def test_no_money_moves_on_a_bill_that_is_not_final(billed, s3):
+    """The vendor bills less than was charged, as an estimate: the report is written, the credit waits for the bill."""
+    words = WholeWords(rows="rows", amount="total", period="month", final="state")
+    form = ManifestForm("json", FORM.part, "files", words)
+    world = billed(Manifest(DECLARED.pattern, form))
+    world.charge(BODIES[C].decode())
+    s3.put(NAME, manifest(*BOTH, state="estimate"))
+    estimate = world.settle()
+    before = dict(world.credits())
+    s3.put(NAME, manifest(*BOTH, state="FINAL"))
+    final = world.settle()
+
+    assert (estimate.status, estimate.code) == ("stopped", "NOT_FINAL"), estimate.text
+    assert step_of(estimate, "report").outcome == "done"
+    assert before == {}
+    assert (final.status, {key: str(amount) for key, amount in world.credits().items()}) == (
+        "succeeded", {"J4|1": "0.20"},
+    ), final.text  # fmt: skip
+
+
 def test_manifest_is_evidence_and_no_data(billed, s3):
     """Admitted and kept, read by no step; another one is another attempt; when the drop expires its copy speaks."""
     world = billed()

@@ -64,12 +64,12 @@ def read_manifest(raw: bytes, form: ManifestForm, place: Place, key: str) -> Sta
     Raises:
         PortError: BAD_MANIFEST with what is wrong, and where.
     """
+    if len(raw) > MOST_BYTES:  # first: of a longer one only so many bytes were read, which may end within a letter
+        refuse(f"it has more than {MOST_BYTES:,} bytes")
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         refuse(f"it is no UTF-8: byte {error.start} cannot be read")
-    if len(raw) > MOST_BYTES:
-        refuse(f"it has more than {MOST_BYTES:,} bytes")
     if not text.strip():
         refuse("it is empty")
     words, of_parts = _read(text, form)

@@ -34,7 +34,21 @@ CODES: dict[str, Meaning] = {
     "TRUNCATED_STREAM": Meaning(
         "fetch", "a compressed or length-declared stream ends early", "ask the vendor to deliver the file again"
     ),
-    "MISSING_PART": Meaning("fetch", "a part named by the manifest is absent", "ask the vendor for the missing part"),
+    "OBJECT_ARCHIVED": Meaning(
+        "fetch",
+        "the object lies in an archive, from which it cannot be read before it is restored",
+        "restore it in the bucket, or ask the vendor to deliver it again; then run the period again",
+    ),
+    "MISSING_PART": Meaning(
+        "fetch",
+        "a part named by the manifest is absent, or the manifest itself is",
+        "ask the vendor for the missing part; when it comes, the sensor asks for a run",
+    ),
+    "BAD_MANIFEST": Meaning(
+        "fetch",
+        "the manifest cannot be read as it is declared, or names what is no part of the drop",
+        "ask the vendor for a manifest as it was agreed, or correct `Drop.manifest`",
+    ),
     "AMBIGUOUS_LANDING": Meaning(
         "fetch",
         "two landed versions could stand for the absent object",

@@ -48,6 +48,8 @@ STRATEGIES: Mapping[str, Strategies] = MappingProxyType(
         "OBJECT_CHANGED": ANOTHER_PLAN,
         "TRUNCATED_STREAM": ANOTHER_PLAN,
         "MISSING_PART": ANOTHER_PLAN,
+        "BAD_MANIFEST": STOP,  # no plan mends it
+        "OBJECT_ARCHIVED": STOP,  # restoring takes hours, and is a person's decision
         "AMBIGUOUS_LANDING": ANOTHER_PLAN,
         "AMBIGUOUS_ARCHIVE": ANOTHER_PLAN,
         "DROP_INCOMPLETE": ANOTHER_PLAN,

@@ -8,12 +8,14 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Literal
 
+from dagster_planexec.contract.delivery.manifest import Manifest
 from dagster_planexec.contract.effects.policy import ApprovalPolicy
 from dagster_planexec.contract.file_contract import FileContract
 from dagster_planexec.contract.reconcile.resolved import DeclaredSide, comparison_of
 from dagster_planexec.contract.reconcile.spec import ReconcileSpec
 from dagster_planexec.contract.strategies import strategies_of
 from dagster_planexec.errors import PlanexecError
+from dagster_planexec.world.delivery.manifest.form import Place
 from dagster_planexec.world.period import Granularity, Period
 from dagster_planexec.world.ports import Roots
 from dagster_planexec.world.probe import Probe
@@ -49,9 +51,12 @@ class Drop:
     """The named input that the delivery fills."""
     quiet_s: int = 900
     """Seconds without change after which a delivery counts as settled."""
+    manifest: Manifest | None = None
+    """The manifest or control file that is delivered beside the data, if one is agreed with the vendor."""
 
     def __post_init__(self) -> None:
-        unknown = [name for name in _NAMED.findall(_ESCAPED.sub("", self.pattern)) if name != "period"]
+        patterns = self.pattern if self.manifest is None else self.pattern + self.manifest.pattern
+        unknown = [name for name in _NAMED.findall(_ESCAPED.sub("", patterns)) if name != "period"]
         if unknown:
             raise PlanexecError(
                 "BAD_CONTRACT",
@@ -67,8 +72,19 @@ class Drop:
         return re.fullmatch(self.pattern_of(period), key[len(self.prefix) :]) is not None
 
     def pattern_of(self, period: Period) -> str:
-        """The pattern of one period's keys, without the prefix."""
-        return self.pattern.replace("{period}", re.escape(period.text))
+        """The pattern of one period's data, without the prefix: what is a manifest is none."""
+        data = self.pattern.replace("{period}", re.escape(period.text))
+        return data if self.manifest is None else rf"(?!(?:{self.manifest.pattern_of(period)})\Z)(?:{data})"
+
+    def is_manifest(self, key: str, period: Period) -> bool:
+        """Whether a key is that of a manifest of the period."""
+        if self.manifest is None or not key.startswith(self.prefix):
+            return False
+        return re.fullmatch(self.manifest.pattern_of(period), key[len(self.prefix) :]) is not None
+
+    def place_of(self, period: Period) -> Place:
+        """Where the parts of a period lie."""
+        return Place(self.bucket, self.prefix, self.pattern_of(period))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,8 @@ from decimal import Decimal
 from pathlib import Path
 
 from dagster_planexec.errors import PortError
+from dagster_planexec.world.expectations.suite import Suite
+from dagster_planexec.world.expectations.told import SuiteTold
 from dagster_planexec.world.ingest import IngestReport, TextIngest
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -201,6 +203,14 @@ class Warehouse(ABC):
 
         Replaces the target's rows in one transaction. Raises as `session`, and TABLE_GONE if the target is absent.
         """
+
+    def expectations(self, suite: Suite, table: str, *, deadline_s: float | None = None) -> SuiteTold:  # noqa: ARG002 - for warehouses that can
+        """Ask a suite of a table where the table is: as SQL, on a session's terms, fetching numbers and a few examples.
+
+        Raises:
+            PortError: BAD_CONTRACT if this warehouse cannot; TABLE_GONE, TIMEOUT, and as `session`.
+        """
+        raise PortError("BAD_CONTRACT", f"warehouse {self.name!r} cannot be asked expectation suites")
 
 
 @dataclass(frozen=True, slots=True)

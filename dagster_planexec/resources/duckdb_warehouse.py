@@ -149,7 +149,7 @@ class DuckDbWarehouse(Warehouse):
         """Load text files on a connection that may read files, in this process's turn."""
         import duckdb  # noqa: PLC0415 - 30 ms that only loads pay
 
-        from dagster_planexec.resources.duckdb_ingest import ingest_text  # noqa: PLC0415 - loads only
+        from dagster_planexec.resources.loading.ingest import ingest_text  # noqa: PLC0415 - loads only
 
         with self.open_unlocked(deadline_s=deadline_s) as (connection, deadline):
             try:

@@ -50,7 +50,23 @@ def _columns(index: int, **changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("contract", "says"),
     [
-        (_columns(2, formats=[]), "a date order is never guessed"),
+        (_columns(2, formats=[]), None),
+        (_columns(1, formats=["%Y"]), "formats is for date columns, this is decimal"),
+        (_columns(0, exponent=True), "exponent is for decimal and integer columns, this is text"),
+        (_columns(1, minor_units=3), "minor units make 3 decimals, and scale is 2"),
+        (_columns(1, currency_signs=["1$"]), "a currency sign holds a character"),
+        ({**GOOD, "sign": {"column": "amount", "positive": ["a"], "negative": ["b"]}}, "column 'amount' is not text"),
+        ({**GOOD, "sign": {"column": "memo", "positive": ["a"], "negative": ["a"]}}, "positive and negative"),
+        ({**GOOD, "trailers": [{"rows": 2}]}, "by `equals` or by `starts_with`"),
+        ({**GOOD, "trailers": [{"equals": "T", "sums": {"memo": 2}}]}, "which is not a number"),
+        ({**GOOD, "currencies": {"USD": 2}}, "currency: name the one"),
+        ({**GOOD, "currency": None, "currencies": {"USD": 2}}, "no currency_column"),
+        ({**GOOD, "currency": None, "currencies": {"BHD": 3}, "currency_column": "memo"}, "3 minor units"),
+        ({**GOOD, "currency": "usd"}, "currency"),
+        ({**GOOD, "final_when": [{"column": "memo"}]}, "says nothing of 'memo'"),
+        ({**GOOD, "allowed_rejects": {"codes": ["INTERNAL"], "at_most": 1}}, "allowed_rejects names 'INTERNAL'"),
+        ({**GOOD, "header": False}, "none can be missing"),
+        ({**GOOD, "quote": None, "escape": "\\"}, "nothing is quoted"),
         (_columns(1, scale=13), "scale 13 exceeds precision 12"),
         (_columns(1, thousands=","), None),
         (_columns(1, thousands=".", decimal_mark="."), "thousands and decimal mark"),
@@ -92,13 +108,32 @@ def test_a_contract_that_is_not_there(tmp_path: Path) -> None:
     assert refused.value.code == "BAD_CONTRACT"
 
 
-@pytest.mark.parametrize(("key", "compression"), [("a/2026-03.csv", "none"), ("a/2026-03.csv.gz", "gzip")])
-def test_the_suffix_declares_the_compression(key: str, compression: str) -> None:
+@pytest.mark.parametrize(
+    ("key", "kind", "compression"),
+    [
+        ("a/2026-03.csv", "delimited", "none"),
+        ("a/2026-03.csv.gz", "delimited", "gzip"),
+        ("a.tsv", "delimited", "none"),
+        ("a.csv.zip", "delimited", "zip"),
+        ("a.parquet", "parquet", "none"),
+        ("a.xlsx", "xlsx", "none"),
+    ],
+)
+def test_the_suffix_declares_format_and_compression(key: str, kind: str, compression: str) -> None:
     """Never sniffed."""
-    assert FileContract.model_validate(GOOD).format_of(key).compression == compression
+    form = FileContract.model_validate(GOOD).format_of(key)
+
+    assert (form.kind, form.compression) == (kind, compression)
 
 
-@pytest.mark.parametrize("key", ["a.csv.zip", "a.parquet", "a", "a.CSV", "csv"])
+def test_a_contract_may_declare_what_the_suffix_does_not_say() -> None:
+    """Both words, or the key is refused."""
+    form = FileContract.model_validate({**GOOD, "format": "delimited", "compression": "gzip"}).format_of("export.dat")
+
+    assert (form.kind, form.compression) == ("delimited", "gzip")
+
+
+@pytest.mark.parametrize("key", ["a.csv.bz2", "a.orc", "a", "a.CSV", "csv", "a.xls"])
 def test_a_suffix_without_an_independent_counter_is_refused(key: str) -> None:
     """No such format is offered."""
     with pytest.raises(PlanexecError) as refused:

@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dagster_planexec.errors import PortError
-from dagster_planexec.resources.duckdb_ingest import ingest_text
-from dagster_planexec.world.ingest import IngestReport, TextColumn, TextFormat
+from dagster_planexec.resources.loading.ingest import ingest_text
+from dagster_planexec.world.ingest import FileFormat, IngestReport, NumberStyle, TextColumn
 from tests.support.loads import case_file, create, ingest_of
 
 ID = TextColumn("id", "id", "text")
@@ -40,7 +40,7 @@ def load(connection, tmp_path):
         path = tmp_path / name
         path.write_bytes(raw)
         create(connection, columns)
-        return ingest_text(connection, ingest_of(path, columns=columns, form=TextFormat(**form)))  # type: ignore[arg-type]
+        return ingest_text(connection, ingest_of(path, columns=columns, form=FileFormat(**form)))  # type: ignore[arg-type]
 
     return _load
 
@@ -131,7 +131,7 @@ class TestAmounts:
         [("1.234,50", "1234.50"), ("1234,50", "1234.50"), ("-1.234.567,8", "-1234567.80"), ("1.234", "1234.00")],
     )
     def test_follows_the_declared_marks(self, load, connection, text, value):
-        german = replace(AMOUNT, thousands=".", decimal_mark=",")
+        german = replace(AMOUNT, number=NumberStyle(".", ","))
 
         report = load(f"id;amount\na;{text}\n".encode(), ID, german, delimiter=";")
 
@@ -142,13 +142,13 @@ class TestAmounts:
         "text", ["1,23.00", "1,2345.00", ",123.00", "1,,234.00", "1234,567.00", "1,234,56", "1,234.50,0"]
     )
     def test_refuses_thousands_in_the_wrong_place(self, load, text):
-        report = load(f'id,amount\na,"{text}"\n'.encode(), ID, replace(AMOUNT, thousands=","))
+        report = load(f'id,amount\na,"{text}"\n'.encode(), ID, replace(AMOUNT, number=NumberStyle(",")))
 
         assert report.rejects == {"BAD_AMOUNT": 1}
 
     @pytest.mark.parametrize("mark", [" ", "'"])
     def test_knows_every_declarable_thousands_mark(self, load, connection, mark):
-        load(f"id,amount\na,1{mark}234.50\n".encode(), ID, replace(AMOUNT, thousands=mark))
+        load(f"id,amount\na,1{mark}234.50\n".encode(), ID, replace(AMOUNT, number=NumberStyle(mark)))
 
         assert [Decimal("1234.50")] == amounts(connection)
 
@@ -461,13 +461,13 @@ CASES = [
 
 @pytest.mark.parametrize(("number", "declared", "names", "count", "total"), CASES, ids=[case[0] for case in CASES])
 def test_published_faults_load_to_their_exact_figures(connection, number, declared, names, count, total):
-    form = TextFormat(declared.get("encoding", "utf-8"), compression=declared.get("compression", "none"))
+    form = FileFormat(declared.get("encoding", "utf-8"), compression=declared.get("compression", "none"))
     kinds = {"amount": "decimal", "line_no": "integer", "invoice_date": "date"}
     columns = tuple(
         TextColumn(
             name, name, kinds.get(name, "text"),
             formats=(declared.get("date", "%Y-%m-%d"),) if name == "invoice_date" else (),
-            thousands=declared.get("thousands", "") if name == "amount" else "",
+            number=NumberStyle(declared.get("thousands", "") if name == "amount" else ""),
         )
         for name in names
     )  # fmt: skip

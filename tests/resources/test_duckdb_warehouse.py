@@ -18,7 +18,7 @@ from dagster_planexec.contract.codes import CODES
 from dagster_planexec.errors import PortError
 from dagster_planexec.resources.duckdb_session import port_error
 from dagster_planexec.resources.duckdb_warehouse import DuckDbWarehouse
-from dagster_planexec.world.ingest import TextColumn, TextFormat, TextIngest
+from dagster_planexec.world.ingest import FileFormat, TextColumn, TextIngest
 from dagster_planexec.world.ports import ColumnFacts
 
 HOLD = "import duckdb, sys, time; c = duckdb.connect(sys.argv[1]); print('held', flush=True); time.sleep(60)"
@@ -182,7 +182,7 @@ def test_sql_cannot_read_variables_of_the_calling_code(warehouse):
 
 def request_of(path, target="s.t"):
     columns = (TextColumn("k", "k", "text"), TextColumn("a", "a", "decimal"))
-    return TextIngest((path,), TextFormat(), columns, target, "s.rejects")
+    return TextIngest((path,), FileFormat(), columns, target, "s.rejects")
 
 
 def test_ingest_reads_files_in_its_turn(warehouse, tmp_path):

@@ -20,12 +20,13 @@ from dagster_planexec.contract.file_contract import FileContract
 from dagster_planexec.errors import PortError
 from dagster_planexec.resources.s3_object_store import S3ObjectStore
 from dagster_planexec.world.delivery.delimited import header_of, records
-from dagster_planexec.world.ingest import MOST_DECODED, TextFormat
+from dagster_planexec.world.ingest import MOST_DECODED, FileFormat
 from dagster_planexec.world.ports import Ports
 from dagster_planexec.world.probes.delivery.extract import CountExtract
 from dagster_planexec.world.probes.delivery.landed import HashLanded
 from tests.support.answering import answering
 from tests.support.loading import invoice_contract
+from tests.support.loads import amounts
 from tests.support.months import World
 from tests.support.planexec import planexec
 from tests.support.reconciling import WallClock
@@ -74,7 +75,7 @@ def test_every_reader_of_text_stops_at_the_bound(tmp_path: Path, reader: str) ->
     for name, content, code in (("rows", rows(64), "TOO_LARGE"), ("line", zeros(64, b"x" * MEGABYTE), "RAGGED_ROW")):
         path = tmp_path / name
         path.write_bytes(content)
-        form = TextFormat(compression="gzip", max_bytes=8 * MEGABYTE)
+        form = FileFormat(compression="gzip", max_bytes=8 * MEGABYTE)
         try:
             match reader:
                 case "header":
@@ -82,7 +83,7 @@ def test_every_reader_of_text_stops_at_the_bound(tmp_path: Path, reader: str) ->
                 case "records":
                     sum(1 for _ in records(path, form))
                 case _:
-                    CountExtract(path, form, ("amount",)).tally()
+                    CountExtract(path, form, amounts()).tally()
             assert (reader, name) == ("header", "rows")  # a header is read no further than it goes
         except PortError as error:
             assert error.code in {code, "TOO_LARGE"}  # noqa: PT017
@@ -92,10 +93,10 @@ def test_what_is_within_the_bound_is_read(tmp_path: Path) -> None:
     """To the byte: one less, and it is too large."""
     path = tmp_path / "rows"
     path.write_bytes(gzip.compress(ROWS))
-    assert CountExtract(path, TextFormat(compression="gzip", max_bytes=len(ROWS)), ("amount",)).tally().rows > 1_000
+    assert CountExtract(path, FileFormat(compression="gzip", max_bytes=len(ROWS)), amounts()).tally().rows > 1_000
     assert look(path, len(ROWS))["decodes"] is True
     with pytest.raises(PortError) as caught:
-        CountExtract(path, TextFormat(compression="gzip", max_bytes=len(ROWS) - 1), ("amount",)).tally()
+        CountExtract(path, FileFormat(compression="gzip", max_bytes=len(ROWS) - 1), amounts()).tally()
     assert caught.value.code == "TOO_LARGE"
     assert "max_bytes" in caught.value.hint
     assert look(path, len(ROWS) - 1)["decodes"] is False
@@ -106,7 +107,7 @@ def test_files_in_files_and_very_many_members(tmp_path: Path) -> None:
     nested, many = tmp_path / "nested", tmp_path / "many"
     nested.write_bytes(gzip.compress(zeros(64)))
     with pytest.raises(PortError) as caught:
-        CountExtract(nested, TextFormat(compression="gzip"), ("amount",)).tally()
+        CountExtract(nested, FileFormat(compression="gzip"), amounts()).tally()
     assert caught.value.code in {"BAD_ENCODING", "RAGGED_ROW", "MISSING_COLUMN"}
     many.write_bytes(gzip.compress(b"", mtime=0) * 100_000 + gzip.compress(b"a,b\n1,2\n"))
     assert (look(many)["decodes"], look(many)["decoded_size"]) == (True, 8)
@@ -119,7 +120,7 @@ def test_a_declared_size_that_lies(tmp_path: Path, declared: int) -> None:
     path.write_bytes(gzip.compress(ROWS)[:-4] + struct.pack("<I", declared))
     assert look(path)["decodes"] is False
     with pytest.raises(PortError) as caught:
-        CountExtract(path, TextFormat(compression="gzip"), ("amount",)).tally()
+        CountExtract(path, FileFormat(compression="gzip"), amounts()).tally()
     assert caught.value.code == "TRUNCATED_STREAM"
 
 

@@ -25,7 +25,7 @@ from dagster_planexec.errors import PlanexecError, PortError
 from dagster_planexec.execute.admit import hash_sql, read_sql
 from dagster_planexec.tools.report.files import write_whole
 from dagster_planexec.tools.write_report import WriteReportArgs
-from dagster_planexec.world.ingest import TextFormat
+from dagster_planexec.world.ingest import FileFormat
 from dagster_planexec.world.local import regular
 from dagster_planexec.world.local.readable import digests_under, read_file
 from dagster_planexec.world.local.regular import open_below, open_named
@@ -174,7 +174,7 @@ def test_what_stands_in_the_place_of_a_file_is_not_read(roots: Roots, root: str,
                 assert HashLanded(place, SHA).observe(ports(roots)).state == "absent"
             seen = None
             with suppress(PortError, OSError):
-                seen = CountExtract(place, TextFormat()).observe(ports(roots))
+                seen = CountExtract(place, FileFormat()).observe(ports(roots))
             assert seen is None or seen.state == "absent"
     assert outside.read_bytes() == SECRET
 

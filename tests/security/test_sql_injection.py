@@ -26,7 +26,7 @@ from dagster_planexec.resources.duckdb_warehouse import DuckDbWarehouse
 from dagster_planexec.tools.run_sql import RunSql, RunSqlArgs
 from dagster_planexec.tools.warehouse_create_table import CreateTableArgs, WarehouseCreateTable
 from dagster_planexec.tools.warehouse_snapshot import SnapshotArgs, WarehouseSnapshot
-from dagster_planexec.world.ingest import TextColumn, TextFormat, TextIngest
+from dagster_planexec.world.ingest import FileFormat, NumberStyle, TextColumn, TextIngest
 from dagster_planexec.world.period import Period
 from dagster_planexec.world.ports import Credit
 from dagster_planexec.world.probes.table.tables import CountTable
@@ -167,7 +167,7 @@ def loads(tmp_path: Path) -> Iterator[Callable[..., Any]]:
         session.execute("create schema staging")
         session.execute("create table books.charges as select 1 as a")
 
-    def load(columns: tuple[TextColumn, ...], content: str, form: TextFormat, name: str = "in.csv") -> Any:
+    def load(columns: tuple[TextColumn, ...], content: str, form: FileFormat, name: str = "in.csv") -> Any:
         path = tmp_path / name
         path.write_text(content, encoding="utf-8", newline="")
         table = ", ".join(f'"{c.name.replace(chr(34), chr(34) * 2)}" {c.sql_type}' for c in columns)
@@ -190,33 +190,33 @@ def test_everything_a_contract_declares_at_the_loader(loads: Callable[..., Any],
     """Names, headers, formats, marks and cells, even where no contract could declare them: the loader quotes for itself."""  # noqa: E501
     name = text.replace("\x00", "")[:200]
     header = '"' + name.replace('"', '""') + '"' if "," in name or '"' in name or "\n" in name or "\r" in name else name
-    loads((TextColumn("a", name, "text"), TextColumn("b", "b", "text")), f"{header},b\n{header},1\n", TextFormat())
-    loads((TextColumn(name, "a", "text"), TextColumn("b", "b", "text")), "a,b\nx,1\n", TextFormat())
+    loads((TextColumn("a", name, "text"), TextColumn("b", "b", "text")), f"{header},b\n{header},1\n", FileFormat())
+    loads((TextColumn(name, "a", "text"), TextColumn("b", "b", "text")), "a,b\nx,1\n", FileFormat())
     loads((TextColumn("a", "a", "date", formats=(text, "%Y-%m-%d")), TextColumn("b", "b", "text")),
-          "a,b\n2026-03-01,1\n", TextFormat())  # fmt: skip
+          "a,b\n2026-03-01,1\n", FileFormat())  # fmt: skip
 
 
 def test_marks_of_a_contract_at_the_loader(loads: Callable[..., Any]) -> None:
     """Each is one character, and none of them ends a literal."""
     for mark in ("'", '"', ";", "\\", "]", ")"):
-        loads((TextColumn("a", "a", "decimal", thousands=mark), TextColumn("b", "b", "text")),
-              f"a;b\n1{mark}000.00;1\n", TextFormat(delimiter=";"))  # fmt: skip
+        loads((TextColumn("a", "a", "decimal", number=NumberStyle(mark)), TextColumn("b", "b", "text")),
+              f"a;b\n1{mark}000.00;1\n", FileFormat(delimiter=";"))  # fmt: skip
         loads((TextColumn("a", "a", "text"), TextColumn("b", "b", "text")), f"a{mark}b\nx{mark}1\n",
-              TextFormat(delimiter=mark))  # fmt: skip
+              FileFormat(delimiter=mark))  # fmt: skip
 
 
 def test_a_cell_is_a_value(loads: Callable[..., Any]) -> None:
     """What stands in a cell is what the table holds."""
     cells = [text for text in CLASSICS if "\x00" not in text and "\r" not in text and len(text) < 1_000]
     lines = "".join('"' + text.replace('"', '""') + '",1\n' for text in cells)
-    rows = loads((TextColumn("a", "a", "text"), TextColumn("b", "b", "text")), f"a,b\n{lines}", TextFormat())
+    rows = loads((TextColumn("a", "a", "text"), TextColumn("b", "b", "text")), f"a,b\n{lines}", FileFormat())
     assert [row[0] for row in rows] == cells
 
 
 def test_the_name_of_a_file(loads: Callable[..., Any]) -> None:
     """A landed copy is named by its digest; a loader that is given another name takes it as one."""
     for name in ("x'); drop table books.charges; --.csv", "*.csv", 'a"b.csv', "a[b].csv"):
-        rows = loads((TextColumn("a", "a", "text"), TextColumn("b", "b", "text")), "a,b\nx,1\n", TextFormat(), name)
+        rows = loads((TextColumn("a", "a", "text"), TextColumn("b", "b", "text")), "a,b\nx,1\n", FileFormat(), name)
         assert rows == [("x", "1")], name
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import duckdb
 
-from dagster_planexec.world.ingest import TextColumn, TextFormat, TextIngest
+from dagster_planexec.world.ingest import Counted, FileFormat, NumberStyle, TextColumn, TextIngest
 
 CASES = Path(__file__).parents[1] / "cases" / "vendor_files"
 
@@ -17,6 +17,11 @@ INVOICE = (
     TextColumn("amount", "amount", "decimal"),
     TextColumn("currency", "currency", "text"),
 )
+
+
+def amounts(**style: object) -> Counted:
+    """What is counted of a file with a column `amount`, written in this style."""
+    return Counted(TextColumn("amount", None, "decimal", number=NumberStyle(**style), aliases=("amount",)))  # type: ignore[arg-type]
 
 
 def case_file(number: str, name: str = "vendor.csv") -> Path:
@@ -32,7 +37,7 @@ def create(connection: duckdb.DuckDBPyConnection, columns: tuple[TextColumn, ...
 
 
 def ingest_of(
-    *paths: Path, columns: tuple[TextColumn, ...] = INVOICE, form: TextFormat | None = None, target: str = "staging.t"
+    *paths: Path, columns: tuple[TextColumn, ...] = INVOICE, form: FileFormat | None = None, target: str = "staging.t"
 ) -> TextIngest:
     """A request for these files."""
-    return TextIngest(paths, form or TextFormat(), columns, target, f"{target}__rejects")
+    return TextIngest(paths, form or FileFormat(), columns, target, f"{target}__rejects")

@@ -46,7 +46,9 @@ def most_bytes_of(task: Task) -> int:
 
 def compression_of(key: str) -> Compression:
     """The compression that a key's suffix declares; `none` for a suffix that declares nothing."""
-    return next((c for s, c in sorted(SUFFIXES.items(), key=lambda item: -len(item[0])) if key.endswith(s)), "none")
+    return next(
+        (how[1] for s, how in sorted(SUFFIXES.items(), key=lambda item: -len(item[0])) if key.endswith(s)), "none"
+    )
 
 
 def on_the_wire(scope: StepScope) -> Observation | None:

@@ -8,7 +8,7 @@ from dagster_planexec.contract.layout import drop_of
 from dagster_planexec.contract.task import Task
 from dagster_planexec.contract.tool import Admission, Model
 from dagster_planexec.errors import PlanexecError
-from dagster_planexec.world.ingest import TextFormat
+from dagster_planexec.world.ingest import FileFormat
 from dagster_planexec.world.observation import Source
 from dagster_planexec.world.probe import Probe
 from dagster_planexec.world.probes.delivery.extract import CountExtract, CountExtracts
@@ -46,7 +46,7 @@ def target_of(scope: StepScope) -> str:
     return str(made if made is not None else scope.args.target)
 
 
-def format_of(contract: FileContract, admission: Admission, sha256: str) -> TextFormat:
+def format_of(contract: FileContract, admission: Admission, sha256: str) -> FileFormat:
     """How to read a landed copy. It is named by its digest; the key it was fetched as says what it is.
 
     Raises:
@@ -68,14 +68,11 @@ def format_of(contract: FileContract, admission: Admission, sha256: str) -> Text
 def records_of(scope: StepScope, *, at_most: int | None = None) -> Probe:
     """The independent count of what a load step reads; with the sum of its amounts, unless only the first count."""
     contract = contract_of(scope.task, scope.args)
-    amount = contract.column(contract.amount)
     parts = tuple(
         CountExtract(
             scope.roots.landed_path(sha256),
             format_of(contract, scope.admission, sha256),
-            () if at_most is not None else amount.aliases,
-            amount.thousands,
-            amount.decimal_mark,
+            None if at_most is not None else contract.counted,
             at_most,
         )
         for sha256 in scope.args.sources

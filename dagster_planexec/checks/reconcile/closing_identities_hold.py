@@ -32,7 +32,7 @@ def closing_identities_hold(scope: StepScope, phase: Phase) -> tuple[BoundCheck,
     views = {view.name: view for view in views_of(task, scope.period, scope.args.inputs)}
     result = ResultFigures(scope.args.target, shape.status, words, amounts)
     sides = SideFigures(tuple(views[side] for side in shape.only))
-    currencies = {side: task.contracts[task.input(side).contract].currency for side in shape.only}
+    currencies = {side: task.contracts[task.input(side).contract].in_words for side in shape.only}
     return (Check(NAME, phase, result, sides, judge_with(shape, currencies), absent_code="TABLE_GONE"),)
 
 

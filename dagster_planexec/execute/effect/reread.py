@@ -74,7 +74,7 @@ def _sides_and_result(run: Run, resolved: Resolved) -> list[Check]:
     words = (shape.identical, shape.differs, *shape.only.values())
     amounts = tuple((side, column) for side, column in shape.amounts.items() if side in shape.only)
     figures = ResultFigures(source, shape.status, words, amounts)
-    currencies = {side: task.contracts[task.input(side).contract].currency for side in shape.only}
+    currencies = {side: task.contracts[task.input(side).contract].in_words for side in shape.only}
     share = min_matched_share_of(task)
     rows = Stated("more than none", Source(Subject("task", f"{task.name} v{task.version}"), "sides"))
     delivered = []
@@ -114,11 +114,9 @@ def raw_sides(run: Run) -> RawSides:
 def _copies(run: Run, side: str) -> tuple[CountExtract, ...]:
     task = run.work.task
     contract = task.contracts[task.input(side).contract]
-    amount = contract.column(contract.amount)
     return tuple(
         CountExtract(
-            run.work.ports.roots.landed_path(one.sha256), contract.format_of(one.facts.key), amount.aliases,
-            amount.thousands, amount.decimal_mark,
+            run.work.ports.roots.landed_path(one.sha256), contract.format_of(one.facts.key), contract.counted
         )
         for one in {one.sha256: one for one in run.admission.objects}.values()
     )  # fmt: skip

@@ -122,7 +122,7 @@ def input_lines(request: PlanRequest) -> Iterator[Line]:
     for name, contract in sorted(task.contracts.items()):
         yield {
             "contract": name, "version": contract.version, "key": contract.key, "amount": contract.amount,
-            "date": contract.date, "currency": contract.currency, "least_rows": contract.min_rows,
+            "date": contract.date, "currency": contract.in_words, "least_rows": contract.min_rows,
             "columns": {column.name: column.sql_type for column in contract.columns},
         }  # fmt: skip
     if task.result is not None:

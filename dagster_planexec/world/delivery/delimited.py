@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal, cast
 
 from dagster_planexec.errors import PortError
-from dagster_planexec.world.ingest import TextFormat
+from dagster_planexec.world.ingest import FileFormat
 from dagster_planexec.world.local.regular import without_links
 
 _AT_ONCE = 1 << 18
@@ -41,7 +41,7 @@ def shown(text: str) -> str:
     return repr(text[:SHOWN]) + ("..." if len(text) > SHOWN else "")
 
 
-def codec_of(form: TextFormat) -> str:
+def codec_of(form: FileFormat) -> str:
     """The canonical name of the declared encoding; `utf-8` drops a byte order mark (`utf-8-sig`).
 
     Raises:
@@ -60,7 +60,7 @@ def codec_of(form: TextFormat) -> str:
 
 
 @contextmanager
-def raw_bytes(path: Path, form: TextFormat) -> Iterator[BinaryIO]:
+def raw_bytes(path: Path, form: FileFormat) -> Iterator[BinaryIO]:
     """The bytes of a file, decompressed as declared, whatever follows in further members included.
 
     Raises:
@@ -109,7 +109,7 @@ def too_large(name: str, most: int) -> PortError:
 
 @contextmanager
 def text_of(
-    path: Path, form: TextFormat, *, errors: Literal["strict", "surrogateescape"] = "strict"
+    path: Path, form: FileFormat, *, errors: Literal["strict", "surrogateescape"] = "strict"
 ) -> Iterator[io.TextIOWrapper]:
     """The characters of a file, decoded as declared, with the line ends it has.
 
@@ -124,7 +124,7 @@ def text_of(
             raise bad_encoding(path, form, error) from error
 
 
-def bad_encoding(path: Path, form: TextFormat, error: UnicodeDecodeError) -> PortError:
+def bad_encoding(path: Path, form: FileFormat, error: UnicodeDecodeError) -> PortError:
     """What to say of bytes that are not text in the declared encoding."""
     seen = error.object[error.start : error.start + 8].hex(" ")
     return PortError(
@@ -135,7 +135,7 @@ def bad_encoding(path: Path, form: TextFormat, error: UnicodeDecodeError) -> Por
 
 
 def records(
-    path: Path, form: TextFormat, *, errors: Literal["strict", "surrogateescape"] = "strict"
+    path: Path, form: FileFormat, *, errors: Literal["strict", "surrogateescape"] = "strict"
 ) -> Generator[Record, None, None]:
     """Every record, the header first.
 
@@ -158,7 +158,7 @@ def records(
             ) from error
 
 
-def header_record(path: Path, form: TextFormat) -> Record | None:
+def header_record(path: Path, form: FileFormat) -> Record | None:
     """The first record as the file has it, or None if there is none. Raises as `records`."""
     # Decoding runs ahead of the first record: bytes further down are not the header's fault.
     with closing(records(path, form, errors="surrogateescape")) as found:
@@ -183,7 +183,7 @@ def _lines(text: io.TextIOWrapper, path: Path) -> Iterator[str]:
         yield line
 
 
-def header_of(path: Path, form: TextFormat) -> tuple[str, ...]:
+def header_of(path: Path, form: FileFormat) -> tuple[str, ...]:
     """The names in the header, untrimmed; none for a file without a record. Raises as `records`."""
     first = header_record(path, form)
     return tuple(first.fields) if first else ()

@@ -16,11 +16,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dagster_planexec.errors import PortError
-from dagster_planexec.resources.duckdb_ingest import ingest_text
-from dagster_planexec.world.ingest import TextColumn, TextFormat
+from dagster_planexec.resources.loading.ingest import ingest_text
+from dagster_planexec.world.ingest import FileFormat, TextColumn
 from dagster_planexec.world.ports import Ports, Roots
 from dagster_planexec.world.probes.delivery.extract import CountExtract, CountExtracts, HeaderOfExtract
-from tests.support.loads import case_file, create, ingest_of
+from tests.support.loads import amounts, case_file, create, ingest_of
 from tests.support.reconciling import WallClock
 
 HERE = Path()
@@ -31,27 +31,27 @@ PORTS = Ports(None, None, None, WallClock(), Roots(HERE, HERE, HERE))  # type: i
 def count(tmp_path):
     """Write bytes, count them."""
 
-    def _count(raw: bytes, *, form: TextFormat | None = None, **how: object) -> dict[str, object]:
+    def _count(raw: bytes, *, form: FileFormat | None = None, **how: object) -> dict[str, object]:
         path = tmp_path / "landed"
         path.write_bytes(raw)
-        declared = {"amount_headers": ("amount",)} | how
-        return dict(CountExtract(path, form or TextFormat(), **declared).observe(PORTS).facts)  # type: ignore[arg-type]
+        declared = {"counted": amounts()} | how
+        return dict(CountExtract(path, form or FileFormat(), **declared).observe(PORTS).facts)  # type: ignore[arg-type]
 
     return _count
 
 
 CASES = [
-    ("09", TextFormat(), {}, 3, "60.00"),
-    ("11", TextFormat(), {}, 0, "0"),
-    ("12", TextFormat(), {}, 0, "0"),
-    ("14", TextFormat(compression="gzip"), {}, 6, "23.10"),
-    ("18", TextFormat(), {}, 2, "30.00"),
-    ("19", TextFormat("latin-1"), {}, 4, "101.00"),
-    ("21", TextFormat(), {}, 3, "60.00"),
-    ("27", TextFormat(), {"thousands": ","}, 4, "102134.55"),
-    ("30", TextFormat(), {}, 3, "60.00"),
-    ("32", TextFormat(), {}, 20600, "205993.24"),
-    ("33", TextFormat(), {}, 3, "60.00"),
+    ("09", FileFormat(), {}, 3, "60.00"),
+    ("11", FileFormat(), {}, 0, "0"),
+    ("12", FileFormat(), {}, 0, "0"),
+    ("14", FileFormat(compression="gzip"), {}, 6, "23.10"),
+    ("18", FileFormat(), {}, 2, "30.00"),
+    ("19", FileFormat("latin-1"), {}, 4, "101.00"),
+    ("21", FileFormat(), {}, 3, "60.00"),
+    ("27", FileFormat(), {"thousands": ","}, 4, "102134.55"),
+    ("30", FileFormat(), {}, 3, "60.00"),
+    ("32", FileFormat(), {}, 20600, "205993.24"),
+    ("33", FileFormat(), {}, 3, "60.00"),
 ]
 
 
@@ -60,7 +60,7 @@ def test_published_faults_count_to_their_exact_figures(number, form, marks, rows
     """Each case's `expected` was computed by a third reading."""
     path = case_file(number, "vendor.csv.gz" if form.compression == "gzip" else "vendor.csv")
 
-    seen = CountExtract(path, form, ("amount",), **marks).observe(PORTS)
+    seen = CountExtract(path, form, amounts(**marks)).observe(PORTS)
 
     assert (seen["rows"], seen["sum"], seen["unparsable"]) == (rows, Decimal(total), 0)
 
@@ -117,12 +117,16 @@ def test_what_is_no_amount_is_counted_apart(count):
 @pytest.mark.parametrize("text", ["1,23.00", "1,2345.00", ",123.00", "1,,234.00", "1234,567.00"])
 def test_thousands_in_the_wrong_place_are_no_amount(count, text):
     """As strict as the loader, in its own words."""
-    assert count(f'id,amount\na,"{text}"\n'.encode(), thousands=",")["unparsable"] == 1
+    assert count(f'id,amount\na,"{text}"\n'.encode(), counted=amounts(thousands=","))["unparsable"] == 1
 
 
 def test_declared_marks_are_followed(count):
     """A German amount."""
-    seen = count(b"id;amount\na;1.234,50\nb;-0,50\n", form=TextFormat(delimiter=";"), thousands=".", decimal_mark=",")
+    seen = count(
+        b"id;amount\na;1.234,50\nb;-0,50\n",
+        form=FileFormat(delimiter=";"),
+        counted=amounts(thousands=".", decimal_mark=","),
+    )
 
     assert seen["sum"] == Decimal(1234)
 
@@ -162,12 +166,13 @@ def test_a_small_archive_that_holds_one_huge_line_costs_no_memory(tmp_path):
         "import resource, sys\n"
         "from pathlib import Path\n"
         "from dagster_planexec.errors import PortError\n"
-        "from dagster_planexec.world.ingest import TextFormat\n"
+        "from dagster_planexec.world.ingest import FileFormat\n"
         "from dagster_planexec.world.probes.delivery.extract import CountExtract\n"
+        "from tests.support.loads import amounts\n"
         "import pyarrow.csv\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "try:\n"
-        "    CountExtract(Path(sys.argv[1]), TextFormat(compression='gzip'), ('amount',)).tally()\n"
+        "    CountExtract(Path(sys.argv[1]), FileFormat(compression='gzip'), amounts()).tally()\n"
         "except PortError as error:\n"
         "    print(error.code, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)\n"
     )
@@ -185,7 +190,7 @@ def test_a_truncated_archive_is_an_error(count, cut):
     raw = gzip.compress(b"id,amount\n" + b"a,1\n" * 5000)
 
     with pytest.raises(PortError) as caught:
-        count(raw[:-cut], form=TextFormat(compression="gzip"))
+        count(raw[:-cut], form=FileFormat(compression="gzip"))
 
     assert caught.value.code == "TRUNCATED_STREAM"
 
@@ -196,23 +201,23 @@ def test_a_damaged_archive_is_an_error(count):
     raw[-6] ^= 0xFF
 
     with pytest.raises(PortError) as caught:
-        count(bytes(raw), form=TextFormat(compression="gzip"))
+        count(bytes(raw), form=FileFormat(compression="gzip"))
 
     assert caught.value.code == "TRUNCATED_STREAM"
 
 
 def test_counting_stops_where_it_is_told_to(count):
     """A floor needs no more rows than the floor."""
-    seen = count(b"id,amount\n" + b"a,1\n" * 10, at_most=3, amount_headers=())
+    seen = count(b"id,amount\n" + b"a,1\n" * 10, at_most=3, counted=None)
 
     assert (seen["rows"], seen["whole"]) == (3, False)
 
 
 def test_several_files_are_one_delivery(tmp_path):
     """Each is shown, the sum is judged."""
-    for name, amounts in (("one", "1.10 2.20"), ("two", "3.30")):
-        (tmp_path / name).write_text("id,amount\n" + "".join(f"x,{text}\n" for text in amounts.split()))
-    parts = tuple(CountExtract(tmp_path / name, TextFormat(), ("amount",)) for name in ("one", "two"))
+    for name, texts in (("one", "1.10 2.20"), ("two", "3.30")):
+        (tmp_path / name).write_text("id,amount\n" + "".join(f"x,{text}\n" for text in texts.split()))
+    parts = tuple(CountExtract(tmp_path / name, FileFormat(), amounts()) for name in ("one", "two"))
 
     seen = CountExtracts(parts).observe(PORTS)
 
@@ -221,8 +226,8 @@ def test_several_files_are_one_delivery(tmp_path):
 
 def test_what_is_not_there_is_absent(tmp_path):
     """Absence is an answer."""
-    assert CountExtract(tmp_path / "x", TextFormat()).observe(PORTS).state == "absent"
-    assert HeaderOfExtract(tmp_path / "x", TextFormat()).observe(PORTS).state == "absent"
+    assert CountExtract(tmp_path / "x", FileFormat()).observe(PORTS).state == "absent"
+    assert HeaderOfExtract(tmp_path / "x", FileFormat()).observe(PORTS).state == "absent"
 
 
 @pytest.mark.parametrize(
@@ -240,7 +245,7 @@ def test_the_header_is_the_first_record(tmp_path, raw, header):
     path = tmp_path / "landed"
     path.write_bytes(raw)
 
-    assert HeaderOfExtract(path, TextFormat()).observe(PORTS)["header"] == header
+    assert HeaderOfExtract(path, FileFormat()).observe(PORTS)["header"] == header
 
 
 def test_an_undecodable_header_is_an_error(tmp_path):
@@ -249,7 +254,7 @@ def test_an_undecodable_header_is_an_error(tmp_path):
     path.write_bytes(b"id,\xffmount\n")
 
     with pytest.raises(PortError) as caught:
-        HeaderOfExtract(path, TextFormat()).observe(PORTS)
+        HeaderOfExtract(path, FileFormat()).observe(PORTS)
 
     assert caught.value.code == "BAD_ENCODING"
 
@@ -272,14 +277,14 @@ def test_loader_and_counter_both_find_the_truth(tmp_path, rows, end, codec):
     writer = csv.writer(out, lineterminator=end, quoting=csv.QUOTE_ALL if lone else csv.QUOTE_MINIMAL)
     writer.writerow(["id", "note", "amount"])
     writer.writerows((a, b, f"{amount:f}") for a, b, amount in rows)
-    form = TextFormat("utf-8" if codec == "gzip" else codec, compression="gzip" if codec == "gzip" else "none")
+    form = FileFormat("utf-8" if codec == "gzip" else codec, compression="gzip" if codec == "gzip" else "none")
     raw = out.getvalue().encode(form.encoding)
     path = tmp_path / "landed"
     path.write_bytes(gzip.compress(raw) if codec == "gzip" else raw)
     columns = tuple(TextColumn(n, n, k) for n, k in (("id", "text"), ("note", "text"), ("amount", "decimal")))  # type: ignore[arg-type]
     truth = (len(rows), sum((amount for *_, amount in rows), Decimal(0)))
 
-    counted = CountExtract(path, form, ("amount",)).observe(PORTS)
+    counted = CountExtract(path, form, amounts()).observe(PORTS)
     with duckdb.connect() as connection:
         create(connection, columns)
         report = ingest_text(connection, ingest_of(path, columns=columns, form=form))

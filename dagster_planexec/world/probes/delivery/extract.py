@@ -9,15 +9,12 @@ A record is what stands between line ends outside quotes. A line with nothing on
 from __future__ import annotations
 
 import codecs
-import decimal
 import io
-import re
-from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 from dagster_planexec.errors import PortError
 from dagster_planexec.world.delivery.delimited import (
@@ -29,18 +26,14 @@ from dagster_planexec.world.delivery.delimited import (
     records,
     shown,
 )
-from dagster_planexec.world.ingest import TextFormat
+from dagster_planexec.world.ingest import Counted, FileFormat, NumberStyle
 from dagster_planexec.world.observation import Fact, Observation
 from dagster_planexec.world.ports import Ports
 from dagster_planexec.world.probe import Probe
+from dagster_planexec.world.probes.delivery.amounts import EXACT, Amounts, shortest
 from dagster_planexec.world.subject import Subject, landed
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 _BLOCK = 1 << 20
-_PLACES = 18
-_EXACT = decimal.Context(prec=200, traps=[decimal.Inexact, decimal.InvalidOperation, decimal.Overflow])
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +41,7 @@ class HeaderOfExtract(Probe):
     """Which columns does the file have? Facts: `header`, untrimmed; empty for a file without a record."""
 
     path: Path
-    format: TextFormat
+    format: FileFormat
 
     @property
     def subject(self) -> Subject:
@@ -74,17 +67,13 @@ class CountExtract(Probe):
     Args:
         path: The landed copy.
         format: How its bytes become fields.
-        amount_headers: The headers under which a file may carry the amount; none: nothing is added up.
-        thousands: The declared mark between thousands.
-        decimal_mark: The declared decimal mark.
+        counted: What is added up; None: records are counted and nothing else.
         at_most: Stop when so many records are found; None counts them all.
     """
 
     path: Path
-    format: TextFormat
-    amount_headers: tuple[str, ...] = ()
-    thousands: str = ""
-    decimal_mark: str = "."
+    format: FileFormat
+    counted: Counted | None = None
     at_most: int | None = None
 
     @property
@@ -107,11 +96,16 @@ class CountExtract(Probe):
             return self.absent(ports, "there is no landed copy of that digest")
         return self.seen(ports, self.tally().facts())
 
+    @property
+    def style(self) -> NumberStyle:
+        """How the amounts are written."""
+        return NumberStyle() if self.counted is None else self.counted.amount.number
+
     def tally(self) -> Tally:
         """Count."""
         header = [name.strip() for name in header_of(self.path, self.format)]
         if not header:
-            return Tally(_Amounts(self.thousands, self.decimal_mark))
+            return Tally(Amounts(self.style))
         return _by_arrow(self, header) or _by_csv(self, header)
 
 
@@ -143,7 +137,7 @@ class CountExtracts(Probe):
             rows += found.rows
             unparsable += found.amounts.unparsable
             empty += found.amounts.empty
-            total = _EXACT.add(total, found.amounts.total)
+            total = EXACT.add(total, found.amounts.total)
             if not found.whole or (most is not None and rows >= most):
                 whole = False
                 break
@@ -157,50 +151,11 @@ class CountExtracts(Probe):
         return self.seen(ports, {**facts, "each": tuple(each)})
 
 
-class _Amounts:
-    """Adds up amounts exactly, and counts what is none."""
-
-    def __init__(self, thousands: str, decimal_mark: str) -> None:
-        whole, mark = "[0-9]+", re.escape(decimal_mark)
-        if thousands:
-            whole = f"(?:[0-9]+|[0-9]{{1,3}}(?:{re.escape(thousands)}[0-9]{{3}})+)"
-        self.total, self.unparsable, self.empty = Decimal(0), 0, 0
-        self._style = re.compile(f"[+-]?(?:{whole}(?:{mark}[0-9]+)?|{mark}[0-9]+)")
-        self._thousands, self._mark = thousands, decimal_mark
-        # Few enough digits that pyarrow's 38 hold a batch's sum; a longer amount is added up one by one.
-        self._plain = f"^[+-]?[0-9]{{1,14}}({mark}[0-9]{{1,{_PLACES}}})?$"
-
-    def add(self, texts: Iterable[str]) -> None:
-        for text in texts:
-            cell = text.strip(" \t")
-            if not cell:
-                self.empty += 1
-            elif self._style.fullmatch(cell) is None:
-                self.unparsable += 1
-            else:
-                number = cell.replace(self._thousands, "") if self._thousands else cell
-                self.total = _EXACT.add(self.total, Decimal(number.replace(self._mark, ".")))
-
-    def add_batch(self, column: pa.Array) -> None:
-        import pyarrow as pa  # noqa: PLC0415 - heavy, and only needed here
-        import pyarrow.compute as pc  # noqa: PLC0415 - heavy, and only needed here
-
-        plain = pc.match_substring_regex(column, self._plain)
-        numbers = column.filter(plain)
-        if len(numbers) < len(column):
-            self.add(column.filter(pc.invert(plain)).to_pylist())
-        if len(numbers):
-            if self._mark != ".":
-                numbers = pc.replace_substring(numbers, self._mark, ".")
-            found = pc.sum(pc.cast(numbers, pa.decimal128(38, _PLACES))).as_py()
-            self.total = _EXACT.add(self.total, found)
-
-
 @dataclass(slots=True)
 class Tally:
     """What was counted."""
 
-    amounts: _Amounts
+    amounts: Amounts
     rows: int = 0
     whole: bool = True
 
@@ -222,17 +177,10 @@ class Tally:
         return True
 
 
-def shortest(amount: Decimal) -> Decimal:
-    """The same number without trailing zeros behind the decimal point."""
-    short = _EXACT.normalize(amount)
-    exponent = short.as_tuple().exponent
-    return short if isinstance(exponent, int) and exponent <= 0 else _EXACT.quantize(short, Decimal(1))
-
-
 def _amount_at(extract: CountExtract, header: list[str]) -> int | None:
-    if not extract.amount_headers:
+    if extract.counted is None:
         return None
-    known = {name.strip() for name in extract.amount_headers}
+    known = {name.strip() for name in extract.counted.amount.aliases}
     at = [index for index, name in enumerate(header) if name in known]
     if len(at) == 1:
         return at[0]
@@ -254,7 +202,7 @@ def _by_arrow(extract: CountExtract, header: list[str]) -> Tally | None:
     at = _amount_at(extract, header)
     names = [f"f{index}" for index in range(len(header))]
     wanted = names[at or 0]
-    found = Tally(_Amounts(extract.thousands, extract.decimal_mark))
+    found = Tally(Amounts(extract.style))
     with raw_bytes(extract.path, extract.format) as raw:
         source = _Utf8(raw, extract)
         try:
@@ -298,7 +246,7 @@ def _by_arrow(extract: CountExtract, header: list[str]) -> Tally | None:
 def _by_csv(extract: CountExtract, header: list[str]) -> Tally:
     """The slow count, which names the line of what is wrong."""
     at = _amount_at(extract, header)
-    found = Tally(_Amounts(extract.thousands, extract.decimal_mark))
+    found = Tally(Amounts(extract.style))
     all_records = records(extract.path, extract.format)
     next(all_records)
     for record in all_records:

@@ -67,10 +67,10 @@ def _reason(column: TextColumn, text: str, value: str, code: str) -> str:
 
 def _number(column: TextColumn, text: str, scale: int) -> str:
     plain = text
-    if column.thousands:
-        plain = f"replace({plain}, {literal(column.thousands)}, '')"
-    if column.decimal_mark != ".":
-        plain = f"replace({plain}, {literal(column.decimal_mark)}, '.')"
+    if column.number.thousands:
+        plain = f"replace({plain}, {literal(column.number.thousands)}, '')"
+    if column.number.decimal_mark != ".":
+        plain = f"replace({plain}, {literal(column.number.decimal_mark)}, '.')"
     cast = f"try_cast({plain} as {column.sql_type})"
     # The cast alone would take E notation and underscores, and would round; the style admits neither.
     styled = f"when regexp_full_match({text}, {_style(column, scale)}) then {cast}"
@@ -83,12 +83,12 @@ def _number(column: TextColumn, text: str, scale: int) -> str:
 def _style(column: TextColumn, scale: int | None) -> str:
     """The pattern of a number, with at most `scale` decimals (None: any number of them)."""
     whole = "[0-9]+"
-    if column.thousands:
-        whole = f"(?:[0-9]+|[0-9]{{1,3}}(?:{re.escape(column.thousands)}[0-9]{{3}})+)"
+    if column.number.thousands:
+        whole = f"(?:[0-9]+|[0-9]{{1,3}}(?:{re.escape(column.number.thousands)}[0-9]{{3}})+)"
     pattern = whole
     if column.type == "decimal":
         digits = "+" if scale is None else f"{{1,{scale}}}"
-        mark = re.escape(column.decimal_mark)
+        mark = re.escape(column.number.decimal_mark)
         if scale != 0:
             pattern = f"(?:{whole}(?:{mark}[0-9]{digits})?|{mark}[0-9]{digits})"
     return literal(f"[ \t]*[+-]?{pattern}[ \t]*")

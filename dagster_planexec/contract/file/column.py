@@ -1,0 +1,130 @@
+"""One column of a file contract: its name in the table, its headers in files, its type, how its cells are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from dagster_planexec.world.ingest import Negative, NumberStyle, TextColumn, TextRule, TextType, sql_type
+
+Word = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class Closed(BaseModel):
+    """Frozen, and refuses every word it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Column(Closed):
+    """One column: its name in the table, its headers in files, its type."""
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9_]{0,62}$")
+    headers: tuple[Word, ...] = ()
+    """Headers under which files carry it, compared after trimming and the contract's header rules; empty: the name."""
+    type: TextType
+    required: bool = True
+    """Whether a file must have the column at all."""
+    nullable: bool = False
+    """Whether a cell may be empty."""
+    nulls: tuple[Word, ...] | None = None
+    """Words that stand for an empty cell, in place of the contract's."""
+
+    # Dates
+    formats: tuple[Word, ...] = ()
+    """strptime formats in order, or EXCEL_1900, EXCEL_1904. None declared: the load is refused as AMBIGUOUS_DATE."""
+    zone: str = "UTC"
+    """IANA zone whose day counts, for formats with an offset (%z)."""
+
+    # Numbers
+    precision: int = Field(default=18, ge=1, le=38)
+    scale: int = Field(default=2, ge=0, le=18)
+    thousands: Literal["", ",", ".", " ", "'", "\u2019", "\u00a0", "\u202f", "_"] = ""
+    decimal_mark: Literal[".", ","] = "."
+    grouping: Literal["western", "indian"] = "western"
+    negatives: tuple[Negative, ...] = Field(default=("minus",), min_length=1)
+    currency_signs: tuple[Annotated[str, Field(min_length=1, max_length=8)], ...] = ()
+    exponent: bool = False
+    zeros: tuple[Word, ...] = ()
+    minor_units: int = Field(default=0, ge=0, le=6)
+    minus: tuple[Word, ...] = ()
+    """Headers of a second column whose amounts are taken off: credits beside debits."""
+
+    # Text
+    values: tuple[Word, ...] = ()
+    """The only values there are; empty: any."""
+    length: int | None = Field(default=None, ge=1)
+    """Exactly so many characters."""
+    normalise: tuple[TextRule, ...] = ()
+    """What is done to the text before it is stored, in this order."""
+
+    @model_validator(mode="after")
+    def _says_what_can_be_followed(self) -> Column:
+        wrong = next(self._wrong(), None)
+        if wrong is not None:
+            msg = f"column {self.name!r}: {wrong}"
+            raise ValueError(msg)
+        return self
+
+    def _wrong(self) -> Iterator[str]:
+        if self.scale > self.precision:
+            yield f"scale {self.scale} exceeds precision {self.precision}"
+        if self.thousands == self.decimal_mark:
+            yield f"thousands and decimal mark are both {self.thousands!r}"
+        if self.minor_units and self.minor_units > self.scale:
+            yield f"minor units make {self.minor_units} decimals, and scale is {self.scale}"
+        if self.minor_units and self.exponent:
+            yield "minor units are whole numbers; an exponent is not declared with them"
+        if any(sign.strip(" 0123456789.,+-()Ee") != sign for sign in self.currency_signs):
+            yield "a currency sign holds a character that numbers are written with"
+        for word, kinds in _BELONG.items():
+            if self.type not in kinds and getattr(self, word) != type(self).model_fields[word].default:
+                yield f"{word} is for {' and '.join(kinds)} columns, this is {self.type}"
+
+    @property
+    def sql_type(self) -> str:
+        """The type of the table's column, as a catalogue writes it."""
+        return sql_type(self.type, self.precision, self.scale)
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """Every header under which a file may carry it."""
+        return self.headers or (self.name,)
+
+    @property
+    def number(self) -> NumberStyle:
+        """How its numbers are written."""
+        return NumberStyle(
+            self.thousands, self.decimal_mark, self.grouping, self.negatives, self.currency_signs, self.exponent,
+            self.zeros, self.minor_units,
+        )  # fmt: skip
+
+    def in_file(self, header: str | None, nulls: tuple[str, ...]) -> TextColumn:
+        """The column as one file holds it: under this header, or not at all."""
+        return TextColumn(
+            self.name, header, self.type, self.nullable, self.formats, self.precision, self.scale, self.number,
+            self.aliases, self.minus, nulls if self.nulls is None else self.nulls, self.zone, self.values, self.length,
+            self.normalise,
+        )  # fmt: skip
+
+
+_NUMBERS = ("decimal", "integer")
+_BELONG: dict[str, tuple[str, ...]] = {
+    "formats": ("date",),
+    "zone": ("date",),
+    "thousands": _NUMBERS,
+    "decimal_mark": _NUMBERS,
+    "grouping": _NUMBERS,
+    "negatives": _NUMBERS,
+    "currency_signs": _NUMBERS,
+    "exponent": _NUMBERS,
+    "zeros": _NUMBERS,
+    "minor_units": ("decimal",),
+    "minus": ("decimal",),
+    "values": ("text",),
+    "length": ("text",),
+    "normalise": ("text",),
+}
+"""Words that mean something for some types only; elsewhere they would be ignored in silence."""

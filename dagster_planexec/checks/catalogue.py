@@ -24,6 +24,10 @@ from dagster_planexec.checks.load.schema_matches_contract import schema_matches_
 from dagster_planexec.checks.period.keys_are_present import keys_are_present
 from dagster_planexec.checks.period.keys_are_unique import keys_are_unique
 from dagster_planexec.checks.period.period_is_covered import period_is_covered
+from dagster_planexec.checks.period.period_is_current import period_is_current
+from dagster_planexec.checks.plausible.expectations_hold import expectations_hold
+from dagster_planexec.checks.plausible.match_rate_is_plausible import match_rate_is_plausible
+from dagster_planexec.checks.plausible.volume_is_plausible import volume_is_plausible
 from dagster_planexec.checks.reconcile.both_sides_contribute import both_sides_contribute
 from dagster_planexec.checks.reconcile.closing_identities_hold import closing_identities_hold
 from dagster_planexec.checks.reconcile.snapshot_is_as_admitted import snapshot_is_as_admitted
@@ -39,6 +43,7 @@ _ALL: tuple[Binder, ...] = (
     landed_is_intact,
     extract_has_rows,
     no_unexpected_columns,
+    period_is_current,
     row_counts_agree,
     amounts_agree,
     control_totals_agree,
@@ -46,10 +51,13 @@ _ALL: tuple[Binder, ...] = (
     period_is_covered,
     keys_are_present,
     keys_are_unique,
+    volume_is_plausible,
     snapshot_is_complete,
     snapshot_is_as_admitted,
     both_sides_contribute,
     closing_identities_hold,
+    match_rate_is_plausible,
+    expectations_hold,
     report_matches_result,
     period_may_have_effects,
     evidence_is_unchanged,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from decimal import Decimal
 from typing import Any, cast
 
 from dagster_planexec.contract.tool import Admission, AdmittedObject
 from dagster_planexec.journal.encoding import decode, encode
 from dagster_planexec.plan.digest import digest_of
+from dagster_planexec.world.history import PastPeriod
 from dagster_planexec.world.observation import Fact
 from dagster_planexec.world.ports import ObjectFacts
 
@@ -29,6 +31,8 @@ def encode_admission(admission: Admission) -> dict[str, Any]:
         "sql_sha256": dict(admission.sql_sha256),
         "at": admission.at.isoformat() if admission.at else None,
         **({"watched": encode_watched(admission)} if admission.watched else {}),
+        **({"suites": dict(admission.suites)} if admission.suites else {}),
+        **({"past": [_encode_past(past) for past in admission.past]} if admission.past else {}),
     }  # fmt: skip
 
 
@@ -47,7 +51,22 @@ def decode_admission(value: Mapping[str, Any]) -> Admission:
     )  # fmt: skip
     at = datetime.fromisoformat(value["at"]) if value["at"] else None
     watched = {name: cast("Mapping[str, Fact] | None", decode(f)) for name, f in value.get("watched", {}).items()}
-    return Admission(objects, value["tables"], value["sql_sha256"], at, watched)
+    past = tuple(_decode_past(one) for one in value.get("past", ()))
+    return Admission(objects, value["tables"], value["sql_sha256"], at, watched, value.get("suites", {}), past)
+
+
+def _encode_past(past: PastPeriod) -> dict[str, Any]:
+    return {
+        "period": past.period, "attempt": past.attempt, "landed": sorted(past.landed), "rows": past.rows,
+        "total": None if past.total is None else str(past.total),
+        "lines": {side: list(counts) for side, counts in past.lines.items()},
+    }  # fmt: skip
+
+
+def _decode_past(value: Mapping[str, Any]) -> PastPeriod:
+    total = None if value["total"] is None else Decimal(value["total"])
+    lines = {side: (counts[0], counts[1]) for side, counts in value["lines"].items()}
+    return PastPeriod(value["period"], value["attempt"], frozenset(value["landed"]), value["rows"], total, lines)
 
 
 def encode_watched(admission: Admission) -> dict[str, Any]:
@@ -69,5 +88,6 @@ def inputs_digest(admission: Admission, *, recipe: Mapping[str, Any]) -> str:
             "sql": dict(admission.sql_sha256),
             "recipe": dict(recipe),
             **({"watched": encode_watched(admission)} if admission.watched else {}),
+            **({"suites": dict(admission.suites)} if admission.suites else {}),
         }
     )

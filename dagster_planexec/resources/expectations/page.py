@@ -41,4 +41,6 @@ def _escaped(value: Any) -> Any:  # noqa: ANN401 - any JSON of the library
     if value is None or isinstance(value, bool | int | float):
         return value
     text = str(value)
-    return html.escape(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text)} characters)").replace("$", "&#36;")
+    return html.escape(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text)} characters)").replace(
+        "$", "&#36;"
+    )

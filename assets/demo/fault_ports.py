@@ -10,6 +10,8 @@ from typing import Literal
 from assets.demo.faults import AFTER_ADMISSION, BEFORE_PLAN, Fault
 from assets.demo.world import DemoWorld
 from dagster_planexec.errors import PortError
+from dagster_planexec.world.expectations.suite import Suite
+from dagster_planexec.world.expectations.told import SuiteTold
 from dagster_planexec.world.ingest import IngestReport, TextIngest
 from dagster_planexec.world.ports import ObjectFacts, ObjectStore, ObjectStream, Ports, Session, Warehouse
 
@@ -79,6 +81,10 @@ class EmptyAfterLoad(Warehouse):
     def session(self, *, deadline_s: float | None = None) -> AbstractContextManager[Session]:
         """The real one."""
         return self._inner.session(deadline_s=deadline_s)
+
+    def expectations(self, suite: Suite, table: str, *, deadline_s: float | None = None) -> SuiteTold:
+        """The real one."""
+        return self._inner.expectations(suite, table, deadline_s=deadline_s)
 
     def ingest(self, request: TextIngest, *, deadline_s: float | None = None) -> IngestReport:
         """Load, undo the load, and report it."""

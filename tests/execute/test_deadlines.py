@@ -24,6 +24,8 @@ from dagster_planexec.plan.model import Plan
 from dagster_planexec.resources.duckdb_credits import DuckDbCredits
 from dagster_planexec.resources.duckdb_warehouse import DuckDbWarehouse
 from dagster_planexec.tools import BUILTIN_TOOLS
+from dagster_planexec.world.expectations.suite import Suite
+from dagster_planexec.world.expectations.told import SuiteTold
 from dagster_planexec.world.ingest import IngestReport, TextIngest
 from dagster_planexec.world.period import Period
 from dagster_planexec.world.ports import (
@@ -82,6 +84,11 @@ class HangingWarehouse(Warehouse):
         self.let.wait(30)
         with self._inner.session(deadline_s=deadline_s) as session:
             yield session
+
+    def expectations(self, suite: Suite, table: str, *, deadline_s: float | None = None) -> SuiteTold:
+        """Late."""
+        self.let.wait(30)
+        return self._inner.expectations(suite, table, deadline_s=deadline_s)
 
     def ingest(self, request: TextIngest, *, deadline_s: float | None = None) -> IngestReport:
         """Late."""

@@ -7,6 +7,8 @@ from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
 
 from dagster_planexec.errors import PortError
+from dagster_planexec.world.expectations.suite import Suite
+from dagster_planexec.world.expectations.told import SuiteTold
 from dagster_planexec.world.ingest import IngestReport, TextIngest
 from dagster_planexec.world.ports import (
     Clock,
@@ -69,6 +71,11 @@ class FaultyWarehouse(Warehouse):
         with self._inner.session(deadline_s=deadline_s) as session:
             yield session
         self._lose_answer()
+
+    def expectations(self, suite: Suite, table: str, *, deadline_s: float | None = None) -> SuiteTold:
+        self._note("warehouse")
+        self._take_long()
+        return self._inner.expectations(suite, table, deadline_s=deadline_s)
 
     def ingest(self, request: TextIngest, *, deadline_s: float | None = None) -> IngestReport:
         self._note("warehouse")

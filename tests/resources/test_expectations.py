@@ -156,7 +156,7 @@ def test_amounts_are_compared_as_decimals(warehouse: DuckDbWarehouse) -> None:
 
 def test_the_session_stays_locked_down_and_nothing_is_written(warehouse: DuckDbWarehouse, tmp_path: Path) -> None:
     """A statement that reads a file, or writes, is refused on the connection that the library is lent."""
-    from dagster_planexec.resources.expectations.dialect import reachable  # noqa: PLC0415 - loads the library
+    from dagster_planexec.resources.expectations.dialect import reachable
 
     with warehouse.session() as session, session.lent() as lent:  # type: ignore[attr-defined]
         with reachable(lent) as url:
@@ -171,9 +171,9 @@ def test_the_session_stays_locked_down_and_nothing_is_written(warehouse: DuckDbW
 
 def test_what_would_fetch_the_rows_is_cut_off(warehouse: DuckDbWarehouse) -> None:
     """Whatever an expectation turns into: a statement that gives more than a few rows raises, and it is errored."""
-    import sqlalchemy as sa  # noqa: PLC0415 - beside the dialect
+    import sqlalchemy as sa
 
-    from dagster_planexec.resources.expectations.dialect import (  # noqa: PLC0415 - loads the library
+    from dagster_planexec.resources.expectations.dialect import (
         TooManyRowsError,
         reachable,
     )

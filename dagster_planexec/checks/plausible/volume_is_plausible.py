@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from statistics import median
 
-from dagster_planexec.checks.check import BoundCheck, Check, Finding, Judge, NotApplicable, Stated
+from dagster_planexec.checks.check import BoundCheck, Check, Finding, Judge, Stated
 from dagster_planexec.checks.load.contract_of import contract_of, target_of
 from dagster_planexec.checks.plausible.bounds import Bound, periods_of, shown, unbounded
 from dagster_planexec.checks.scope import StepScope

@@ -39,7 +39,7 @@ KWARGS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = MappingProxyType(
         # Of the table: a count, or names of columns.
         "expect_table_row_count_to_be_between": _takes(more=_BOUNDS),
         "expect_table_row_count_to_equal": _takes("value", more=()),
-        "expect_table_column_count_to_be_between": _takes(more=_BOUNDS),
+        "expect_table_column_count_to_be_between": _takes(more=("min_value", "max_value")),
         "expect_table_column_count_to_equal": _takes("value", more=()),
         "expect_table_columns_to_match_set": _takes("column_set", more=("exact_match",)),
         "expect_table_columns_to_match_ordered_list": _takes("column_list", more=()),

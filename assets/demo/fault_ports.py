@@ -10,10 +10,9 @@ from typing import Literal
 from assets.demo.faults import AFTER_ADMISSION, BEFORE_PLAN, Fault
 from assets.demo.world import DemoWorld
 from dagster_planexec.errors import PortError
-from dagster_planexec.world.expectations.suite import Suite
-from dagster_planexec.world.expectations.told import SuiteTold
 from dagster_planexec.world.ingest import IngestReport, TextIngest
 from dagster_planexec.world.ports import ObjectFacts, ObjectStore, ObjectStream, Ports, Session, Warehouse
+from dagster_planexec.world.suite import Suite, SuiteTold
 
 EventKind = Literal["admitted", "step-done"]
 

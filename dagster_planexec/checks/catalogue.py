@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dagster_planexec.checks.effect.bill_is_final import bill_is_final
 from dagster_planexec.checks.effect.credits_are_issued import credits_are_issued
 from dagster_planexec.checks.effect.evidence_is_unchanged import evidence_is_unchanged
 from dagster_planexec.checks.effect.not_already_issued import not_already_issued
@@ -59,6 +60,7 @@ _ALL: tuple[Binder, ...] = (
     match_rate_is_plausible,
     expectations_hold,
     report_matches_result,
+    bill_is_final,
     period_may_have_effects,
     evidence_is_unchanged,
     within_cap,

@@ -166,7 +166,7 @@ class Deliverable:
     suite: Path | None = None
     """For a table: what it is expected to be, as Great Expectations saves a suite (JSON)."""
     may_be_empty: bool = False
-    """Whether it may have no row at all. Without this, a suite does not hold of an empty table: each row of none does."""
+    """Whether it may have no row. Without this no suite holds of an empty table: of each row of none, anything does."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ MOST = 12
 
 
 class JournalHistory(History):
-    """Of one task. A period counts if its newest attempt has settled: what is held, failed or superseded is no measure."""
+    """Of one task. A period counts if its newest attempt has settled: nothing held, failed or superseded does."""
 
     def __init__(self, journal: Journal, task: Task) -> None:
         self._journal, self._task = journal, task

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 
 from dagster_planexec.errors import PortError
 from dagster_planexec.resources.duckdb_session import Deadline, DuckDbSession, port_error
-from dagster_planexec.world.expectations.suite import Suite
-from dagster_planexec.world.expectations.told import SuiteTold
 from dagster_planexec.world.ingest import IngestReport, TextIngest
 from dagster_planexec.world.ports import Session, Warehouse
+from dagster_planexec.world.suite import Suite, SuiteTold
 
 if TYPE_CHECKING:
     import duckdb

@@ -14,9 +14,8 @@ from decimal import Decimal
 from pathlib import Path
 
 from dagster_planexec.errors import PortError
-from dagster_planexec.world.expectations.suite import Suite
-from dagster_planexec.world.expectations.told import SuiteTold
 from dagster_planexec.world.ingest import IngestReport, TextIngest
+from dagster_planexec.world.suite import Suite, SuiteTold
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 SqlValue = str | int | bool | Decimal | datetime | None

@@ -24,8 +24,6 @@ from dagster_planexec.plan.model import Plan
 from dagster_planexec.resources.duckdb_credits import DuckDbCredits
 from dagster_planexec.resources.duckdb_warehouse import DuckDbWarehouse
 from dagster_planexec.tools import BUILTIN_TOOLS
-from dagster_planexec.world.expectations.suite import Suite
-from dagster_planexec.world.expectations.told import SuiteTold
 from dagster_planexec.world.ingest import IngestReport, TextIngest
 from dagster_planexec.world.period import Period
 from dagster_planexec.world.ports import (
@@ -38,6 +36,7 @@ from dagster_planexec.world.ports import (
     Session,
     Warehouse,
 )
+from dagster_planexec.world.suite import Suite, SuiteTold
 from tests.support.bench import CHECKS, RealClock
 from tests.support.busy_s3 import busy_s3
 from tests.support.s3 import resource

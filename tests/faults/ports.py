@@ -7,8 +7,6 @@ from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
 
 from dagster_planexec.errors import PortError
-from dagster_planexec.world.expectations.suite import Suite
-from dagster_planexec.world.expectations.told import SuiteTold
 from dagster_planexec.world.ingest import IngestReport, TextIngest
 from dagster_planexec.world.ports import (
     Clock,
@@ -20,6 +18,7 @@ from dagster_planexec.world.ports import (
     Session,
     Warehouse,
 )
+from dagster_planexec.world.suite import Suite, SuiteTold
 
 Noted = Callable[[str], None]
 SLOW_S = 0.1

@@ -1,4 +1,4 @@
-"""The past as it is remembered: months of a year settled in any order, each judged against what had settled before it."""
+"""The past as it is remembered: months of a year settled in any order, each judged against those before it."""
 
 from __future__ import annotations
 

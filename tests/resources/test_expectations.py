@@ -11,7 +11,7 @@ import pytest
 from dagster_planexec.errors import PortError
 from dagster_planexec.resources.duckdb_warehouse import DuckDbWarehouse
 from dagster_planexec.world.expectations.suite import parse_suite
-from dagster_planexec.world.expectations.told import SuiteTold, Told
+from dagster_planexec.world.suite import SuiteTold, Told
 
 SCRIPT = "<script>alert(1)</script>"
 ROWS = 1_000
@@ -178,9 +178,14 @@ def test_what_would_fetch_the_rows_is_cut_off(warehouse: DuckDbWarehouse) -> Non
         reachable,
     )
 
-    with warehouse.session() as session, session.lent() as lent, reachable(lent) as url:  # type: ignore[attr-defined]
-        with sa.create_engine(url).connect() as db, pytest.raises(TooManyRowsError):
-            db.execute(sa.text("select * from staging.lines"))
+    with (
+        warehouse.session() as session,
+        session.lent() as lent,  # type: ignore[attr-defined]
+        reachable(lent) as url,
+        sa.create_engine(url).connect() as db,
+        pytest.raises(TooManyRowsError),
+    ):
+        db.execute(sa.text("select * from staging.lines"))
 
 
 def test_a_table_that_is_gone_and_a_deadline_are_codes(warehouse: DuckDbWarehouse) -> None:

@@ -1,4 +1,4 @@
-"""What a suite may state: refused while a task is built, before anything is read or loaded, with what is wrong named."""
+"""What a suite may state: refused while a task is built, before anything is read, with what is wrong named."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "unknown": (raw(of("expect_column_values_to_be_nice", column="id")), "not one of those"),
     "a near name": (raw(of("expect_column_values_to_be_betwen", column="id")), f"did you mean {BETWEEN}"),
     "pandas only": (raw(of("expect_column_values_to_be_increasing", column="id")), "rows that were fetched"),
-    "fetches rows": (raw(of("expect_column_distinct_values_to_be_in_set", column="id", value_set=[1])), "would be fetched"),
+    "fetches rows": (raw(of("expect_column_distinct_values_to_be_in_set", column="id", value_set=[1])), "be fetched"),
     "floats": (raw(of("expect_column_sum_to_be_between", column="amount", max_value=1)), "binary number"),
     "its own SQL": (raw(of("unexpected_rows_expectation", unexpected_rows_query="select 1")), "SQL of its own"),
     "a condition": (raw(of(BETWEEN, column="a", row_condition="1=1", condition_parser="pandas")), "'condition_parser'"),
@@ -63,7 +63,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
 def test_refused(name: str) -> None:
     """BAD_CONTRACT, with the file and what is wrong in it."""
     body, said = REFUSED[name]
-    with pytest.raises(PlanexecError, match="BAD_CONTRACT: the suite 's.json'") as raised:
+    with pytest.raises(PlanexecError, match=r"BAD_CONTRACT: the suite 's\.json'") as raised:
         parse_suite(body, "s.json")
     assert said in raised.value.message
 
@@ -102,7 +102,7 @@ def test_a_task_with_a_bad_suite_cannot_be_built(tmp_path: Path) -> None:
 
 
 def test_the_words_are_the_librarys() -> None:
-    """Every type that is taken or refused exists, with these kwargs; asked of the library itself, in its own process."""
+    """Every type that is taken or refused exists, with these kwargs; the library says so, in its own process."""
     said = {kind: sorted(needed | more) for kind, (needed, more) in KWARGS.items()}
     program = (
         "import json, sys, great_expectations.expectations as gxe\n"

@@ -25,7 +25,7 @@ def period_is_current(scope: StepScope, phase: Phase) -> tuple[BoundCheck, ...]:
 
 
 def _judge(before: PastPeriod) -> Judge:
-    def judge(seen: Observation, against: Observation | Stated) -> Finding:
+    def judge(seen: Observation, _: Observation | Stated) -> Finding:
         found = seen["sha256"]
         assert isinstance(found, tuple)  # noqa: S101 - what the probe promises
         expected = f"not the bytes of {before.period}"

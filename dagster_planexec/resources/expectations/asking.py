@@ -19,8 +19,7 @@ from great_expectations.data_context.types.base import (
 
 from dagster_planexec.resources.expectations.dialect import reachable
 from dagster_planexec.resources.expectations.page import page_of
-from dagster_planexec.world.expectations.suite import Expectation, Suite
-from dagster_planexec.world.expectations.told import SuiteTold, Told
+from dagster_planexec.world.suite import Expectation, Suite, SuiteTold, Told
 
 if TYPE_CHECKING:
     import duckdb

@@ -6,6 +6,7 @@ regular expressions; the catalogue is asked DuckDB's own way. (`duckdb-engine` a
 first does not work with Great Expectations, the second either not with SQLAlchemy 2.1 or not with DuckDB 2.)
 """
 
+# ruff: noqa: D102, ANN401 - the interface is SQLAlchemy's, and so are its words
 from __future__ import annotations
 
 import re
@@ -93,7 +94,7 @@ class _Cursor:
         rows, self._rows = self._rows, []
         return rows
 
-    def fetchone(self) -> Any:  # noqa: ANN401 - a row of any types
+    def fetchone(self) -> Any:
         return self._rows.pop(0) if self._rows else None
 
     def fetchmany(self, size: int = 1) -> list[Any]:
@@ -126,9 +127,9 @@ class _Connection:
 class _Compiler(PGCompiler):
     """PostgreSQL's `~` finds a match anywhere in a text; DuckDB's wants the whole text to match."""
 
-    def visit_custom_op_binary(self, element: Any, operator: Any, **more: Any) -> str:  # noqa: ANN401 - SQLAlchemy's own
+    def visit_custom_op_binary(self, element: Any, operator: Any, **more: Any) -> str:
         if operator.opstring not in {"~", "!~"}:
-            return str(super().visit_custom_op_binary(element, operator, **more))
+            return str(super().visit_custom_op_binary(element, operator, **more))  # type: ignore[no-untyped-call]
         found = f"regexp_matches({self.process(element.left, **more)}, {self.process(element.right, **more)})"
         return found if operator.opstring == "~" else f"NOT {found}"
 
@@ -141,15 +142,15 @@ class LookingDialect(PGDialect):
     supports_statement_cache = False
     statement_compiler = _Compiler
     # The catalogue's questions about many tables at once, put as questions about each.
-    get_multi_columns = DefaultDialect.get_multi_columns
-    get_multi_pk_constraint = DefaultDialect.get_multi_pk_constraint
-    get_multi_foreign_keys = DefaultDialect.get_multi_foreign_keys
-    get_multi_indexes = DefaultDialect.get_multi_indexes
-    get_multi_unique_constraints = DefaultDialect.get_multi_unique_constraints
-    get_multi_check_constraints = DefaultDialect.get_multi_check_constraints
+    get_multi_columns = DefaultDialect.get_multi_columns  # type: ignore[assignment]
+    get_multi_pk_constraint = DefaultDialect.get_multi_pk_constraint  # type: ignore[assignment]
+    get_multi_foreign_keys = DefaultDialect.get_multi_foreign_keys  # type: ignore[assignment]
+    get_multi_indexes = DefaultDialect.get_multi_indexes  # type: ignore[assignment]
+    get_multi_unique_constraints = DefaultDialect.get_multi_unique_constraints  # type: ignore[assignment]
+    get_multi_check_constraints = DefaultDialect.get_multi_check_constraints  # type: ignore[assignment]
 
     @classmethod
-    def import_dbapi(cls) -> Any:  # noqa: ANN401 - a module in all but name
+    def import_dbapi(cls) -> Any:
         return SimpleNamespace(paramstyle="qmark", apilevel="2.0", threadsafety=1, Error=duckdb.Error)
 
     @classmethod
@@ -169,7 +170,7 @@ class LookingDialect(PGDialect):
     def on_connect(self) -> None:
         return None
 
-    def get_columns(self, connection: sa.Connection, table_name: str, schema: str | None = None, **_: Any) -> Any:  # noqa: ANN401, ARG002
+    def get_columns(self, connection: sa.Connection, table_name: str, schema: str | None = None, **_: Any) -> Any:  # noqa: ARG002
         # What is asked of is a view of the session, in no schema: a library that names schemas warns that it does.
         found = connection.exec_driver_sql(
             "select column_name, data_type, is_nullable from duckdb_columns() where database_name = 'temp'"
@@ -181,10 +182,10 @@ class LookingDialect(PGDialect):
             for name, kind, may in found
         ]
 
-    def get_pk_constraint(self, *_: Any, **__: Any) -> Any:  # noqa: ANN401
+    def get_pk_constraint(self, *_: Any, **__: Any) -> Any:
         return {"constrained_columns": [], "name": None}
 
-    def get_foreign_keys(self, *_: Any, **__: Any) -> Any:  # noqa: ANN401
+    def get_foreign_keys(self, *_: Any, **__: Any) -> Any:
         return []
 
     get_indexes = get_unique_constraints = get_check_constraints = get_foreign_keys

@@ -7,8 +7,8 @@ import re
 from typing import Any
 
 from great_expectations.core import ExpectationSuiteValidationResult
-from great_expectations.render.renderer import ValidationResultsPageRenderer
-from great_expectations.render.view import DefaultJinjaPageView
+from great_expectations.render.renderer.page_renderer import ValidationResultsPageRenderer
+from great_expectations.render.view.view import DefaultJinjaPageView
 
 _LONGEST = 200
 _RUNS = re.compile(r"(?is)<script\b.*?</script\s*>|<script\b[^>]*>|<link\b[^>]*>")
@@ -29,7 +29,7 @@ def page_of(result: ExpectationSuiteValidationResult) -> str:
     for one in result.results:
         one.result = _escaped(one.result)
         one.exception_info = _escaped(one.exception_info)
-    text = DefaultJinjaPageView().render(ValidationResultsPageRenderer().render(result))
+    text = DefaultJinjaPageView().render(ValidationResultsPageRenderer().render(result))  # type: ignore[no-untyped-call]
     return _HEAD.sub(lambda _: _SAFE, _RUNS.sub("", text), count=1)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, NoReturn
@@ -17,49 +16,13 @@ from typing import Any, NoReturn
 from dagster_planexec.errors import PortError
 from dagster_planexec.world.expectations.words import KWARGS, WHY_NOT
 from dagster_planexec.world.local.regular import open_below
+from dagster_planexec.world.suite import Expectation, Suite
 
 MAX_SUITE_BYTES = 200_000
 MAX_EXPECTATIONS = 100
 _NUMBERS = frozenset({"min_value", "max_value", "value", "value_set", "sum_total"})
 _OF_SUITE = frozenset({"name", "expectations", "meta", "id", "notes", "suite_parameters"})
 _OF_EXPECTATION = frozenset({"type", "kwargs", "meta", "id", "notes", "description", "severity", "rendered_content"})
-
-
-@dataclass(frozen=True, slots=True)
-class Expectation:
-    """One expectation as the suite states it."""
-
-    type: str
-    kwargs: str
-    """JSON, with its keys in order, so that equal expectations are equal."""
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """The kwargs as Great Expectations takes them."""
-        found: dict[str, Any] = json.loads(self.kwargs)
-        return found
-
-    @property
-    def mostly(self) -> Any:  # noqa: ANN401 - a JSON number
-        """The share of rows that is enough; 1 if nothing is said."""
-        return self.arguments.get("mostly", 1)
-
-    def __str__(self) -> str:
-        """`expect_column_values_to_be_between(column=amount, min_value=0)`: what verdicts show."""
-        said = ", ".join(
-            f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in self.arguments.items()
-        )
-        return f"{self.type}({said})"
-
-
-@dataclass(frozen=True, slots=True)
-class Suite:
-    """What one deliverable's table is expected to be."""
-
-    name: str
-    expectations: tuple[Expectation, ...]
-    sha256: str
-    """Of the file's bytes."""
 
 
 def suite_sha256(path: Path) -> str:

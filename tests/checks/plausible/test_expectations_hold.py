@@ -9,13 +9,15 @@ from typing import Any
 
 import pytest
 
+from dagster_planexec.checks.check import Check
 from dagster_planexec.checks.plausible.expectations_hold import expectations_hold
+from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.outcome import Done
 from dagster_planexec.contract.task import Deliverable
 from dagster_planexec.contract.verdict import Verdict
 from dagster_planexec.execute.admit import hash_suites
 from dagster_planexec.tools.run_sql import RunSql, RunSqlArgs
-from dagster_planexec.tools.warehouse_load import LoadResult
+from dagster_planexec.tools.warehouse_load import LoadResult, WarehouseLoad
 from dagster_planexec.world.observation import Observation
 from tests.support.loading import TARGET, Loading
 from tests.support.reconciling import Bench, bench, make_world, shape
@@ -55,7 +57,7 @@ def judge(loading: Loading) -> Verdict:
 
 
 def test_a_suite_that_holds(loading: Loading) -> None:
-    """Expected is what the file states, from the task; observed is what was counted; the page lies beside the reports."""
+    """Expected is what the file states, from the task; observed is what was counted; the page is with the reports."""
     seen = judge(loading)
     assert (seen.status, seen.code) == ("passed", None)
     assert seen.expected.value == (
@@ -73,7 +75,9 @@ def test_a_suite_that_holds(loading: Loading) -> None:
 
 def test_a_suite_that_does_not_hold(loading: Loading) -> None:
     """Which expectation, how many rows, of how many, and a few of the values, quoted."""
-    loading.sql(f"update {TARGET} set amount = 50.01 where id = '2'", f"update {TARGET} set note = null where id <> '2'")
+    loading.sql(
+        f"update {TARGET} set amount = 50.01 where id = '2'", f"update {TARGET} set note = null where id <> '2'"
+    )
     seen = judge(loading)
     assert (seen.status, seen.code) == ("failed", "SUITE_FAILED")
     assert "2 of 2 expectations do not hold of 3 rows" in seen.text
@@ -118,15 +122,12 @@ def test_what_raises_is_errored(loading: Loading, tmp_path: Path) -> None:
 
 def test_no_answer_is_no_success(loading: Loading) -> None:
     """Facts without results, or with fewer than are stated: not evaluated."""
-    scope_of = loading.judge  # bound once, to have the check itself
-    assert scope_of("expectations_hold", result=LoadResult(table=TARGET, rows=3, files=1))[0].opens
-    from dagster_planexec.checks.plausible.expectations_hold import _judge  # the judge alone, on facts nobody gives
-
-    judged = _judge(loading.task.deliverables[0])
+    (check,) = expectations_hold(replace_admission(loading, hash_suites(loading.task)), "post")
+    assert isinstance(check, Check)
     for results in ((), ({"success": True, "raised": ""},)):
         facts: dict[str, Any] = {"rows": 3, "stated": 2, "results": results, "page": ""}
-        seen = Observation(None, "seen", facts)  # type: ignore[arg-type]
-        assert judged(seen, seen).status == "not-evaluated"
+        seen = Observation(check.observes.source(), "seen", facts)
+        assert check.verdict({check.observes: seen}).status == "not-evaluated"
 
 
 def test_a_suite_that_changed_is_not_asked(loading: Loading, tmp_path: Path) -> None:
@@ -140,9 +141,6 @@ def test_a_suite_that_changed_is_not_asked(loading: Loading, tmp_path: Path) -> 
 
 def replace_admission(loading: Loading, suites: dict[str, str]) -> Any:
     """The scope of the load with these suites admitted."""
-    from dagster_planexec.checks.scope import StepScope
-    from dagster_planexec.tools.warehouse_load import WarehouseLoad
-
     admission = replace(loading.admission, suites=suites)
     done = LoadResult(table=TARGET, rows=3, files=1)
     return StepScope(loading.task, loading.period, "load", WarehouseLoad.contract, loading.args, done, admission,
@@ -173,7 +171,9 @@ def result_of(tmp_path: Path, world: str, query: str, *, may_be_empty: bool) -> 
     args = RunSqlArgs(file="q.sql", inputs=inputs, target="recon.lines")
     done = on.call(RunSql(), args)
     assert isinstance(done, Done), done
-    return list(on.verdicts(expectations_hold, RunSql(), args, admission=replace(on.admission(), suites=hash_suites(on.task))))
+    return list(
+        on.verdicts(expectations_hold, RunSql(), args, admission=replace(on.admission(), suites=hash_suites(on.task)))
+    )
 
 
 DIFFERENCES = f"select * from ({FULL}) where status <> 'identical'"

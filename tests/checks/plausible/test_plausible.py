@@ -29,7 +29,7 @@ def past(*rows: int, each: str = "10.00", unmatched: int = 0) -> tuple[PastPerio
     return tuple(
         PastPeriod(
             month, f"att_{month}", frozenset({month}), count, count * Decimal(each),
-            {side: (100, 100 - unmatched) for side in ("ledger", "vendor")},
+            dict.fromkeys(("ledger", "vendor"), (100, 100 - unmatched)),
         )
         for month, count in zip(MONTHS, rows, strict=False)
     )  # fmt: skip
@@ -50,6 +50,7 @@ def volume(loading: Loading, plausible: Plausible | None, *before: PastPeriod) -
     return loading.verdict("volume_is_plausible")
 
 
+NARROW = (Decimal("0.9"), Decimal("1.1"))
 VOLUMES: dict[str, tuple[Plausible | None, tuple[PastPeriod, ...], str, str | None]] = {
     "nothing stated": (None, past(10, 10, 10), "not-applicable", None),
     "the first period ever": (Plausible(), (), "not-applicable", None),
@@ -67,7 +68,7 @@ VOLUMES: dict[str, tuple[Plausible | None, tuple[PastPeriod, ...], str, str | No
     "credits more than charges": (Plausible(), past(10, 10, 10, each="-3"), "passed", None),
     "no rows before": (Plausible(), past(0, 0, 0), "not-applicable", None),
     "the ratio switched off": (Plausible(volume_ratio=None), past(1, 1, 1), "not-applicable", None),
-    "an own ratio": (Plausible(volume_ratio=(Decimal("0.9"), Decimal("1.1"))), past(12, 12, 12), "failed", "COVERAGE_LOW"),
+    "an own ratio": (Plausible(volume_ratio=NARROW), past(12, 12, 12), "failed", "COVERAGE_LOW"),
     "most rows": (Plausible(max_rows=9), (), "failed", "VOLUME_HIGH"),
     "least total": (Plausible(min_total=Decimal("100.01")), (), "failed", "COVERAGE_LOW"),
     "most total": (Plausible(max_total=Decimal("99.99")), (), "failed", "VOLUME_HIGH"),
@@ -87,7 +88,10 @@ def test_volume(loading: Loading, name: str) -> None:
 def test_the_verdict_names_the_periods(loading: Loading) -> None:
     """Which months the median is of, and what it is."""
     seen = volume(loading, Plausible(), *past(30, 20, 40))
-    assert seen.expected.value == ("rows from 15 to 60 expected (median 30)", "total from 150 to 600 expected (median 300)")
+    assert seen.expected.value == (
+        "rows from 15 to 60 expected (median 30)",
+        "total from 150 to 600 expected (median 300)",
+    )
     assert str(seen.expected.source).endswith("plausible, median of 2025-11, 2025-12, 2026-01")
     assert seen.observed.value == {"rows": 10, "total": Decimal("100.00")}
     nothing = volume(loading, Plausible(), *past(1))
@@ -117,9 +121,7 @@ def on(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     return made
 
 
-ARGS = RunSqlArgs(
-    file="q.sql", inputs={"ledger": "staging.ledger", "vendor": "staging.vendor"}, target="recon.lines"
-)
+ARGS = RunSqlArgs(file="q.sql", inputs={"ledger": "staging.ledger", "vendor": "staging.vendor"}, target="recon.lines")
 
 MATCHES: dict[str, tuple[Plausible | None, tuple[PastPeriod, ...], str, str | None]] = {
     "nothing stated": (None, past(1, 1, 1), "not-applicable", None),

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from dagster_planexec.errors import PortError
 from dagster_planexec.world.expectations.suite import read_suite
-from dagster_planexec.world.expectations.told import Told
 from dagster_planexec.world.local.written import write_below
 from dagster_planexec.world.observation import Fact, Observation
 from dagster_planexec.world.ports import Ports
 from dagster_planexec.world.probe import Probe
 from dagster_planexec.world.probes.table.tables import LOOK_S
 from dagster_planexec.world.subject import Subject, table
+from dagster_planexec.world.suite import Told
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,9 @@ def says_when_it_is_final(office: Office, *conditions: Final) -> None:
     task = office.world.task
     invoice = task.contracts["vendor_invoice"]
     finals = conditions or (Final(column="charge_id", filled=True), Final(column="description", none_of=(WORD,)))
-    contract = type(invoice).model_validate({**invoice.model_dump(), "final_when": [one.model_dump() for one in finals]})
+    contract = type(invoice).model_validate(
+        {**invoice.model_dump(), "final_when": [one.model_dump() for one in finals]}
+    )
     office.world.task = replace(task, contracts={**task.contracts, "vendor_invoice": contract})
 
 
@@ -75,7 +77,10 @@ def test_with_every_check_disabled_an_estimate_credits_nothing(office: Office, l
     report = office.settle()
     assert (report.status, report.code) == ("stopped", "NOT_FINAL"), report.text
     shut = next(v for v in report.steps[-1].checks if not v.opens)
-    assert (shut.check, shut.observed.value) == ("bill_is_final", {"estimated": lines, "rows": shut.observed.value["rows"]})  # type: ignore[index, call-overload]
+    assert (shut.check, shut.observed.value) == (
+        "bill_is_final",
+        {"estimated": lines, "rows": shut.observed.value["rows"]},
+    )  # type: ignore[index, call-overload]
     assert office.world.credits() == ()
 
 

@@ -116,3 +116,13 @@ def test_the_words_are_the_librarys() -> None:
         check=True, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     assert json.loads(done.stdout.splitlines()[-1]) == []
+
+
+def test_the_page_lists_what_may_be_stated() -> None:
+    """All of it, with its words, and nothing else."""
+    page = (Path(__file__).parents[2] / "docs" / "expectations.md").read_text(encoding="utf-8")
+    listed = [line for line in page.splitlines() if line.startswith("| `expect_")]
+    assert listed == [
+        f"| `{kind}` | {', '.join(sorted(needed))} | {', '.join(sorted(more))} |"
+        for kind, (needed, more) in KWARGS.items()
+    ]

@@ -34,6 +34,9 @@ class Plausible:
     unmatched_above_median: Decimal | None = Decimal("0.1")
     """How far a side's unmatched share may lie above the median of its earlier ones, e.g. 0.1: from 2 % to 12 %."""
 
+    may_repeat: bool = False
+    """Whether a delivery may be, byte for byte, that of the period before: a fixed fee without a date is."""
+
     def __post_init__(self) -> None:
         for name, least, most in (
             ("rows", self.min_rows, self.max_rows),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
@@ -10,6 +11,7 @@ import sqlalchemy as sa
 
 from dagster_planexec.contract.task import Task
 from dagster_planexec.contract.verdict import Verdict
+from dagster_planexec.errors import PlanexecError
 from dagster_planexec.journal.admission import decode_admission
 from dagster_planexec.journal.journal import Journal
 from dagster_planexec.journal.results import tools_done
@@ -21,6 +23,7 @@ from dagster_planexec.world.period import Period
 
 MOST = 12
 """Periods back that are looked at: what was usual years ago says little."""
+_PAIR = 2
 
 
 class JournalHistory(History):
@@ -39,9 +42,12 @@ class JournalHistory(History):
         with self._journal.reader.connect() as db:
             newest = {row["period"]: attempt_of(row) for row in db.execute(query).mappings()}
         for text, attempt in newest.items():
-            earlier = Period.parse(text, self._task.granularity)
-            if attempt.status == "settled" and earlier < period:
-                yield earlier, attempt
+            if attempt.status != "settled":
+                continue
+            with suppress(PlanexecError):  # of a time when the task had periods of another length: no measure either
+                earlier = Period.parse(text, self._task.granularity)
+                if earlier < period:
+                    yield earlier, attempt
 
     def _seen(self, attempt: Attempt) -> PastPeriod:
         # The last verdict of each name: what an earlier plan of the attempt was told is not what settled.
@@ -59,8 +65,8 @@ class JournalHistory(History):
     def _lines(self, observed: Fact) -> dict[str, tuple[int, int]]:
         shape = self._task.result
         counted: Any = observed.get("lines") if isinstance(observed, Mapping) else None
-        if shape is None or not isinstance(counted, Mapping):
-            return {}
+        if shape is None or len(shape.only) > _PAIR or not isinstance(counted, Mapping):
+            return {}  # of three sides, a line that differs may lack one: its words do not say which
         matched = int(counted.get(shape.identical, 0)) + int(counted.get(shape.differs, 0))
         return {side: (matched + int(counted.get(word, 0)), matched) for side, word in shape.only.items()}
 

@@ -106,6 +106,13 @@ def test_what_cannot_be_answered_is_errored_by_itself(told: dict[str, Told]) -> 
     assert not any(told[name].success for name in raised)
 
 
+def test_what_raises_is_not_logged(warehouse: DuckDbWarehouse, caplog: pytest.LogCaptureFixture) -> None:
+    """A library that logs it would write what a cell holds into somebody's log."""
+    seen = ask(warehouse, of("column_values_to_match_like_pattern", column="line", like_pattern="A%"))
+    assert seen.outcomes[0].raised
+    assert caplog.text == ""
+
+
 def test_mostly_and_what_was_not_looked_at_are_told(told: dict[str, Told]) -> None:
     """A share is part of the words; rows without a value are no rows that were looked at."""
     assert "mostly=0.9" in told["column_values_to_be_in_set"].expectation

@@ -97,6 +97,12 @@ def test_a_task_with_a_bad_suite_cannot_be_built(tmp_path: Path) -> None:
         with pytest.raises(PlanexecError, match="BAD_CONTRACT"):
             replace(built, deliverables=(Deliverable("lines", ("run_sql",), suite=path),))
     replace(built, deliverables=(Deliverable("lines", ("run_sql",), suite=good),))
+    lazy = (
+        "import sys; from assets.vendor_reconciliation.task import TASK; "
+        "print(TASK.deliverables[0].suite.name, 'great_expectations' in sys.modules)"
+    )
+    seen = subprocess.run([sys.executable, "-c", lazy], check=True, capture_output=True, text=True, timeout=60)
+    assert seen.stdout.split() == ["vendor_invoice.json", "False"]
     with pytest.raises(PlanexecError, match="changed since it was admitted"):
         read_suite(good, sha256="0" * 64)
 

@@ -43,6 +43,8 @@ def made_by(scope: StepScope) -> tuple[Deliverable, ...]:
         made
         for made in task.deliverables
         if tool in made.tools
+        # What is loaded is the delivery, and no other input.
+        and not (hasattr(scope.args, "sources") and task.drop is not None and made.input not in {None, task.drop.input})
         # A tool beside the one that makes a result only prepares it, e.g. by a snapshot of a side.
         and (made.result is None or {"both_sides_contribute", "closing_identities_hold"} & _judged_after(scope))
     )

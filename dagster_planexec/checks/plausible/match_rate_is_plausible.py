@@ -20,6 +20,7 @@ from dagster_planexec.world.observation import Observation
 from dagster_planexec.world.probes.result.identities import ResultFigures
 
 NAME = "match_rate_is_plausible"
+_PAIR = 2
 
 
 def match_rate_is_plausible(scope: StepScope, phase: Phase) -> tuple[BoundCheck, ...]:
@@ -64,10 +65,14 @@ def _judge(bounds: tuple[Bound, ...], shape: ResultShape) -> Judge:
         def count(word: str) -> int:
             return int(statuses[word]["lines"]) if word in statuses else 0
 
-        matched = count(shape.identical) + count(shape.differs)
-        shares = {side: unmatched(matched + count(word), matched) for side, word in shape.only.items()}
-        observed = {f"unmatched share of {side}": share for side, share in shares.items()}
-        said = ", ".join(f"{side} {count(word)} of {matched + count(word)}" for side, word in shape.only.items())
+        def matched(side: str) -> int:
+            if len(shape.only) > _PAIR and shape.differs in statuses:  # of three sides, one may lack the line
+                return count(shape.identical) + int(statuses[shape.differs]["present"][side])
+            return count(shape.identical) + count(shape.differs)
+
+        lines = {side: (matched(side) + count(word), matched(side)) for side, word in shape.only.items()}
+        observed = {f"unmatched share of {side}": unmatched(*counts) for side, counts in lines.items()}
+        said = ", ".join(f"{side} {every - both} of {every}" for side, (every, both) in lines.items())
         for bound in bounds:
             if bound.most is not None and observed[bound.of] > bound.most:
                 text = f"not found on the other side: {said}; {bound}"

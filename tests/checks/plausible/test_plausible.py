@@ -171,6 +171,9 @@ def test_the_bytes_of_an_earlier_period_are_stale(tmp_path: Path) -> None:
     for other in (month("2026-02", one), month("2026-02", one, two, "0" * 64)):
         assert landed(loading, other).status == "passed"
     assert landed(loading, month("2026-01", one, two), month("2026-02", "0" * 64)).status == "passed"
+    loading.task = replace(loading.task, plausible=Plausible(may_repeat=True))
+    assert landed(loading, month("2026-02", one, two)).status == "not-applicable"
+    loading.task = replace(loading.task, plausible=None)
     path = loading.ports.roots.landed_path(two)
     path.write_bytes(b"altered")
     assert landed(loading, month("2026-02", one, two)).status == "passed"  # what is there now is something else

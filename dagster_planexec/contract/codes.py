@@ -157,6 +157,11 @@ CODES: dict[str, Meaning] = {
     "EXPECTATION_FAILED": Meaning(
         "state", "a statement of the plan about the world does not hold", "look at what was expected and seen"
     ),
+    "SUITE_FAILED": Meaning(
+        "state",
+        "a table is not what its deliverable's expectation suite states, or the suite cannot be asked of it",
+        "look at the rows that break it, on the page that is named; correct them at their source, or the suite",
+    ),
     "NONDETERMINISTIC": Meaning(
         "state", "the same query gave two different results on the same data", "give the query a total order"
     ),
@@ -178,7 +183,14 @@ CODES: dict[str, Meaning] = {
         "keys", "both sides have rows and no key in common", "check that both sides are of the same system and period"
     ),
     "COVERAGE_LOW": Meaning(
-        "keys", "the matched share of a side is below the task's bound", "check whether the delivery is complete"
+        "keys",
+        "the matched share of a side, or the volume of a delivery, is below the task's bound",
+        "check whether the delivery is complete",
+    ),
+    "VOLUME_HIGH": Meaning(
+        "keys",
+        "a delivery has more rows, or amounts to more, than the task's bound",
+        "check whether something was delivered twice; if it is rightly as much, raise the bound in `Task.plausible`",
     ),
     "INDETERMINATE_SIDE": Meaning(
         "keys",

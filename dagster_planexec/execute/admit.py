@@ -12,7 +12,9 @@ from dagster_planexec.contract.task import Task
 from dagster_planexec.contract.tool import Admission, AdmittedObject
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.work import Work
+from dagster_planexec.journal.history import JournalHistory
 from dagster_planexec.journal.results import landed_for
+from dagster_planexec.world.expectations.suite import suite_sha256
 from dagster_planexec.world.local.regular import open_below
 from dagster_planexec.world.observation import Fact
 from dagster_planexec.world.period import Period
@@ -49,6 +51,8 @@ def admit_inputs(work: Work, period: Period, *, keeps: bool = False) -> Admissio
         at=work.ports.clock.now(),
         watched=watched_things(work.task, period, work.ports),
         manifests=manifests,
+        suites=hash_suites(work.task),
+        past=JournalHistory(work.journal, work.task).settled_before(period),
     )
 
 
@@ -154,6 +158,15 @@ def hash_sql(root: Path) -> dict[str, str]:
             "BAD_CONTRACT", f"the SQL root {root.name!r} is not a folder", hint="check the project's roots"
         )
     return {name: hashlib.sha256(raw).hexdigest() for name, raw in _sql_files(root)}
+
+
+def hash_suites(task: Task) -> dict[str, str]:
+    """SHA-256 of every expectation suite, by the deliverable's name.
+
+    Raises:
+        PortError: BAD_CONTRACT if one cannot be read.
+    """
+    return {made.name: suite_sha256(made.suite) for made in task.deliverables if made.suite is not None}
 
 
 def read_sql(root: Path) -> dict[str, str]:

@@ -43,11 +43,13 @@ def open_attempt(settling: Settling, period: Period, *, anew: bool) -> Attempt:
     """
     work = settling.work
     admission = admit(work, period)
-    attempt, _ = work.journal.open_attempt(
+    attempt, is_new = work.journal.open_attempt(
         task=work.task.name, version=work.task.version, period=period.text, inputs_digest=_inputs(settling, admission),
         admission=encode_admission(admission), anew=anew,
     )  # fmt: skip
     _remember_manifests(work, attempt, period, admission)
+    if not is_new:  # a run of the same attempt is judged against the past that it was opened on
+        admission = replace(admission, past=decode_admission(attempt.admission).past)
     # What was admitted now replaces the older record: same content, but ETags and places may have moved on.
     return replace(attempt, admission=work.journal.readmit(attempt.id, encode_admission(admission)))
 
@@ -68,8 +70,9 @@ def take_in_what_is_new(settling: Settling, attempt: Attempt, period: Period) ->
         PlanexecError: As `admit`.
     """
     journal = settling.work.journal
-    now = admit(settling.work, period)
-    changed = only_grown(decode_admission(attempt.admission), now, watches=settling.work.task.watches)
+    before = decode_admission(attempt.admission)
+    now = replace(admit(settling.work, period), past=before.past)
+    changed = only_grown(before, now, watches=settling.work.task.watches)
     if changed is not None:
         return TakenIn(attempt, changed)
     _remember_manifests(settling.work, attempt, period, now)
@@ -100,7 +103,11 @@ def only_grown(before: Admission, now: Admission, *, watches: Sequence[Watch] = 
         if held.get(name) != admitted.sha256:
             what = "is gone" if name not in held else "was replaced"
             return f"{name[0]}/{name[1]} {what}"
-    for kind, old, new in (("table", before.tables, now.tables), ("SQL file", before.sql_sha256, now.sql_sha256)):
+    for kind, old, new in (
+        ("table", before.tables, now.tables),
+        ("SQL file", before.sql_sha256, now.sql_sha256),
+        ("suite of", before.suites, now.suites),
+    ):
         changed = next((name for name in sorted({*old, *new}) if old.get(name) != new.get(name)), None)
         if changed is not None:
             return f"{kind} {changed} changed"

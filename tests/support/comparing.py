@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter, defaultdict
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 import duckdb
@@ -33,14 +34,22 @@ def compared(match="one-to-one", *, scales=(2, 2), tolerance=EXACT, by_row=False
     return Comparison(sides[0], sides[1], ("id",), amount, match, many, **more)
 
 
+@cache
+def _database() -> duckdb.DuckDBPyConnection:
+    return duckdb.connect(config={"threads": 1})
+
+
+_sql = cache(comparison_sql)
+
+
 def on_duckdb(comparison: Comparison, ledger: list[Row], vendor: list[Row]) -> list[dict[str, Any]]:
     """The lines, in some fixed order."""
-    with duckdb.connect() as db:
+    with _database().cursor() as db:
         for name, rows, scale in zip(("ledger", "vendor"), (ledger, vendor), comparison.amount.scale, strict=True):
-            db.execute(f"create table {name} ({COLUMNS.format(scale=scale)})")
+            db.execute(f"create or replace table {name} ({COLUMNS.format(scale=scale)})")
             if rows:
                 db.executemany(f"insert into {name} values (?, ?, ?, ?, ?, ?)", rows)
-        done = db.execute(comparison_sql(comparison, "duckdb"))
+        done = db.execute(_sql(comparison, "duckdb"))
         assert not {"FLOAT", "DOUBLE"} & {str(column[1]) for column in done.description}
         return _lines([column[0] for column in done.description], done.fetchall())
 
@@ -52,12 +61,12 @@ def on_postgres(connection: Any, comparison: Comparison, ledger: list[Row], vend
             cursor.execute(f"create temp table {name} ({COLUMNS.format(scale=scale)})")
             if rows:
                 cursor.executemany(f"insert into {name} values (%s, %s, %s, %s, %s, %s)", rows)
-        cursor.execute(comparison_sql(comparison, "postgres"))
+        cursor.execute(_sql(comparison, "postgres"))
         return _lines([column.name for column in cursor.description], cursor.fetchall())
 
 
 def _lines(names: list[str], rows: list[tuple[Any, ...]]) -> list[dict[str, Any]]:
-    return sorted((dict(zip(names, values, strict=True)) for values in rows), key=lambda line: str(line))
+    return sorted((dict(zip(names, values, strict=True)) for values in rows), key=str)
 
 
 def tally(lines: list[dict[str, Any]]) -> dict[str, tuple[int, int, int, Decimal, Decimal]]:

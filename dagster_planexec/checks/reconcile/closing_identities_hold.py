@@ -14,6 +14,7 @@ from dagster_planexec.contract.task import ResultShape, Task
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.observation import Fact, Observation
 from dagster_planexec.world.probes.result.identities import OTHER, ResultFigures, SideFigures
+from dagster_planexec.world.sides.comparison.shape import COLUMN_DIFFERS
 
 NAME = "closing_identities_hold"
 _PAIR = 2
@@ -149,14 +150,13 @@ def _misplaced(shape: ResultShape, statuses: Mapping[str, Any]) -> Iterator[str]
     """Where a line says whose rows it stands for, its status may not say something else."""
     if not shape.rows:
         return
-    for word in (shape.identical, shape.differs):
-        without = [side for side in shape.only if word in statuses and not statuses[word]["rows"][side]]
-        if without and statuses[word]["lines"]:
-            yield f"{statuses[word]['lines']} lines are {word} and stand for no row of {without[0]}"
-    for side, word in shape.only.items():
-        others = [other for other in shape.only if other != side and word in statuses and statuses[word]["rows"][other]]
-        if others:
-            yield f"lines that are {word} stand for {statuses[word]['rows'][others[0]]} rows of {others[0]}"
+    for word in (shape.identical, shape.differs, COLUMN_DIFFERS, *shape.only.values()):
+        if word not in statuses:
+            continue
+        for side, lines in statuses[word]["standing"].items():
+            due = statuses[word]["lines"] if word not in shape.only.values() or word == shape.only[side] else 0
+            if lines != due:
+                yield f"{lines} of {statuses[word]['lines']} lines that are {word} stand for a row of {side}, not {due}"
 
 
 def _broken_currencies(seen: Observation, against: Observation) -> Iterator[str]:

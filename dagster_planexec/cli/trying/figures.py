@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from dagster_planexec.checks.effect.bill_is_final import conditions_of
 from dagster_planexec.contract.file_contract import FileContract
-from dagster_planexec.errors import PortError
 from dagster_planexec.world.ingest import REJECTS
 from dagster_planexec.world.period import Period
 from dagster_planexec.world.sides.relation import count_of, exact_sum
@@ -138,4 +138,10 @@ def _rejected(session: Session, table: str) -> dict[str, Any]:
 def _not_final(session: Session, contract: FileContract, table: str) -> dict[str, Any]:
     if not contract.final_when:
         return {}
-    raise PortError("INTERNAL", "finality is not read yet")
+    broken = [one.broken(session.quote) for one in conditions_of(contract)]
+    count, total = session.rows(
+        f"select count(*), sum({session.quote(contract.amount)}) from {session.quote(table)} "
+        f"where {' or '.join(sql for sql, _ in broken)}",
+        [value for _, bound in broken for value in bound],
+    )[0]
+    return {"estimated_rows": count_of(count), "estimated_sum": exact_sum(total, table)}

@@ -18,7 +18,9 @@ OTHER = "any other"
 
 @dataclass(frozen=True)
 class ResultFigures(Probe):
-    """A result by status. Facts: `statuses`, word to `lines`, and by side `present`, `sums`, and `rows` if it has them.
+    """A result by status. Facts: `statuses`, word to `lines`, and by side `present` and `sums`.
+
+    If the result says how many rows a line stands for, by side `rows` too, and `standing`: lines that stand for any.
 
     `by_currency`, side to currency to `rows` and `sum`, if the result says the currency of each line.
     """
@@ -51,7 +53,9 @@ class ResultFigures(Probe):
             word = session.quote(self.status)
             marks = ", ".join("?" for _ in self.words)
             columns = "".join(f", count({session.quote(c)}), sum({session.quote(c)})" for _, c in self.amounts)
-            columns += "".join(f", coalesce(sum({session.quote(c)}), 0)" for _, c in self.rows)
+            for _, column in self.rows:
+                stands = session.quote(column)
+                columns += f", coalesce(sum({stands}), 0), count(*) filter (where {stands} > 0)"
             asked = (
                 f"select case when {word} in ({marks}) then {word} end as word, count(*){columns} "
                 f"from {session.quote(self.result)} group by 1"
@@ -69,9 +73,10 @@ class ResultFigures(Probe):
                 present[side] = count_of(count)
                 sums[side] = exact_sum(total, f"{self.result}.{column}")
             key = OTHER if status is None else str(status)
-            said: dict[str, Fact] = {s: count_of(n) for (s, _), n in zip(self.rows, stood_for, strict=True)}
+            said: dict[str, Fact] = {s: count_of(n) for (s, _), n in zip(self.rows, stood_for[::2], strict=True)}
+            lined: dict[str, Fact] = {s: count_of(n) for (s, _), n in zip(self.rows, stood_for[1::2], strict=True)}
             known: dict[str, Fact] = {"lines": count_of(lines), "present": present, "sums": sums}
-            statuses[key] = known | ({"rows": said} if said else {})
+            statuses[key] = known | ({"rows": said, "standing": lined} if said else {})
         return self.seen(ports, {"statuses": statuses} | ({"by_currency": by_currency} if by_currency else {}))
 
     def _of_currencies(self, session: Session, side: str, currency: str) -> dict[str, Fact]:

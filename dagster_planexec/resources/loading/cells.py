@@ -81,9 +81,7 @@ def cell_of_two(column: TextColumn, text: str, taken_off: str) -> Cell:
         "then 'SCALE_OVERFLOW' else 'BAD_AMOUNT' end"
     )
     both = f"concat_ws(' | ', {text}, {taken_off})"
-    return Cell(
-        column, both, value, reason, f"coalesce({value}, {refusal(column)})", f"({empty}) and ({other_empty})"
-    )
+    return Cell(column, both, value, reason, f"coalesce({value}, {refusal(column)})", f"({empty}) and ({other_empty})")
 
 
 def absent(column: TextColumn) -> Cell:
@@ -112,4 +110,6 @@ def _text(column: TextColumn, text: str, given: str) -> Cell:
     if not column.nullable:
         wrong = f"({value} is null or {wrong})"
     reason = f"case when {wrong} then 'UNKNOWN_VALUE' end"
-    return Cell(column, text, value, reason, f"case when {wrong} then {refusal(column)} else {value} end", empty, changed)
+    return Cell(
+        column, text, value, reason, f"case when {wrong} then {refusal(column)} else {value} end", empty, changed
+    )

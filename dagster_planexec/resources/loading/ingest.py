@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from dagster_planexec.resources.loading.changes import Changes
 from dagster_planexec.resources.loading.files import File, file_of
-from dagster_planexec.resources.loading.reader import buffer_of, readable, reader_of, stream_error
 from dagster_planexec.resources.loading.orders import expect_formats
+from dagster_planexec.resources.loading.reader import buffer_of, readable, reader_of, stream_error
 from dagster_planexec.resources.loading.rejects import load_by_record
 from dagster_planexec.resources.loading.target import expect_table, inserted, quoted, replacing
 from dagster_planexec.world.ingest import IngestReport, TextIngest

@@ -54,9 +54,7 @@ def expect_formats(
         raise _undeclared(column.name, cells, first, [form for form in COMMON if form in fits])
 
 
-def _orders(
-    connection: duckdb.DuckDBPyConnection, file: File, one: Cell, scratch: Path
-) -> tuple[int, str, set[str]]:
+def _orders(connection: duckdb.DuckDBPyConnection, file: File, one: Cell, scratch: Path) -> tuple[int, str, set[str]]:
     """How many cells are filled, the first of them, and the orders in which all of them can be read."""
     import duckdb  # noqa: PLC0415 - heavy, and only needed here
 
@@ -87,4 +85,6 @@ def _undeclared(name: str, cells: int, first: str, fits: list[str]) -> PortError
         hint = f"ask the vendor; if it is right, declare formats: [{fits[0]!r}]"
         return PortError("BAD_CONTRACT", f"{said}{seen} can be read as {fits[0]}", hint=hint)
     text = f"{said}{seen} can be read as {' and as '.join(fits[:6])}"
-    return PortError("AMBIGUOUS_DATE", text, hint="ask the vendor which it is, and declare formats in the file contract")
+    return PortError(
+        "AMBIGUOUS_DATE", text, hint="ask the vendor which it is, and declare formats in the file contract"
+    )

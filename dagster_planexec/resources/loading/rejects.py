@@ -52,7 +52,9 @@ def load_by_record(
             reasons = [f"({c.reason})" for c in judged]
             try:
                 if judged:
-                    _keep_rejects(connection, request, _refused_cells(file, judged, request, reader_of(form, names)), whole)
+                    _keep_rejects(
+                        connection, request, _refused_cells(file, judged, request, reader_of(form, names)), whole
+                    )
                 values = ", ".join(f"{c.value} as {quoted(c.column.name)}" for c in file.cells)
                 good = " and ".join(f"{reason} is null" for reason in reasons) or "true"
                 query = f"select {values} from {reader_of(form, names)} where {good}"
@@ -120,9 +122,7 @@ def _keep_rejects(connection: duckdb.DuckDBPyConnection, request: TextIngest, qu
     connection.execute(f"insert into {table(request.rejects)} {query}", [str(path)])
 
 
-def _by_code(
-    connection: duckdb.DuckDBPyConnection, request: TextIngest
-) -> tuple[dict[str, int], dict[str, Decimal]]:
+def _by_code(connection: duckdb.DuckDBPyConnection, request: TextIngest) -> tuple[dict[str, int], dict[str, Decimal]]:
     """Rejected rows, and what those are worth whose amount can be read, by the code of a row's first reject."""
     found = connection.execute(
         "select reason, count(*), sum(worth) from (select source, line, arg_min(reason, n) as reason, "

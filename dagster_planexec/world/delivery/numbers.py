@@ -79,7 +79,8 @@ class Numbers:
 
     def _joined(self, whole: str) -> str:
         """Digits before the decimal mark without the marks between thousands; nothing that is digits if they stand
-        elsewhere."""
+        elsewhere.
+        """
         mark = self.style.thousands
         if not mark or mark not in whole:
             return whole

@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
-from dataclasses import replace
-from decimal import Decimal
 from pathlib import Path
 
 import duckdb
@@ -56,7 +54,9 @@ def written(draw, style: NumberStyle) -> str:
         groups = [head[max(0, at - size) : at] for at in range(len(head), 0, -size)][::-1]
         whole = style.thousands.join([*groups, last])
     places = draw(st.integers(0, 4))
-    text = whole + (style.decimal_mark + draw(st.text("0123456789", min_size=places, max_size=places)) if places else "")
+    text = whole + (
+        style.decimal_mark + draw(st.text("0123456789", min_size=places, max_size=places)) if places else ""
+    )
     if draw(st.integers(0, 9)) == 0:
         text = text[draw(st.integers(0, len(text))) :]
     if draw(st.integers(0, 3)) == 0:
@@ -65,7 +65,9 @@ def written(draw, style: NumberStyle) -> str:
     sign = draw(st.sampled_from([*(style.currency_signs or [""]), "", "\u00a3"]))
     if draw(st.booleans()):
         text = sign + gap + text if draw(st.booleans()) else text + gap + sign
-    around = draw(st.sampled_from([("", ""), ("-", ""), ("+", ""), ("", "-"), ("(", ")"), ("", " CR"), ("", "dr"), ("-", "-")]))
+    around = draw(
+        st.sampled_from([("", ""), ("-", ""), ("+", ""), ("", "-"), ("(", ")"), ("", " CR"), ("", "dr"), ("-", "-")])
+    )
     text = around[0] + text + around[1]
     if draw(st.integers(0, 4)) == 0:
         text = sign + text if draw(st.booleans()) else text + gap + sign
@@ -133,7 +135,9 @@ def test_whatever_is_loaded_adds_up_and_whatever_is_refused_is_unreadable(connec
     writer.writerows(records)
     path.write_text(out.getvalue(), encoding="utf-8", newline="")
     create(connection, columns)
-    request = TextIngest((path,), FileFormat(), columns, "staging.t", "staging.t__rejects", ("id",), "amount", counted.sign)
+    request = TextIngest(
+        (path,), FileFormat(), columns, "staging.t", "staging.t__rejects", ("id",), "amount", counted.sign
+    )
 
     report = ingest_text(connection, request)
 
@@ -151,7 +155,11 @@ def test_whatever_is_loaded_adds_up_and_whatever_is_refused_is_unreadable(connec
     assert seen.amounts.unparsable + seen.amounts.empty == nothing + unread
     if counted.currency is not None:
         assert sum(seen.amounts.sums.values()) == seen.amounts.total
-        by = dict(connection.execute("select coalesce(money, ''), sum(amount) from staging.t where amount is not null group by 1").fetchall())
+        by = dict(
+            connection.execute(
+                "select coalesce(money, ''), sum(amount) from staging.t where amount is not null group by 1"
+            ).fetchall()
+        )
         if not refused:
             assert seen.amounts.sums == by
 
@@ -163,7 +171,7 @@ def test_whatever_is_loaded_adds_up_and_whatever_is_refused_is_unreadable(connec
 )
 def test_text_rules_are_the_same_to_both(connection, texts, rules):
     """Also where one letter in capitals would be two, or depends on its neighbours."""
-    from dagster_planexec.resources.loading.cells import cell  # noqa: PLC0415
+    from dagster_planexec.resources.loading.cells import cell
 
     given_ = [text.replace("\x00", "") for text in texts]
     column = TextColumn("t", "t", "text", normalise=tuple(rules))

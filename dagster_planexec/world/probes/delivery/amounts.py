@@ -97,7 +97,7 @@ class Amounts:
         style = self._numbers.style
         plain = pc.match_substring_regex(column, self._plain)
         if kind == "unknown":
-            plain = pc.and_(plain, False)  # noqa: FBT003 - pyarrow's signature
+            plain = pc.and_(plain, False)
         texts = column.filter(plain)
         if len(texts) < len(column):
             for text in column.filter(pc.invert(plain)).to_pylist():

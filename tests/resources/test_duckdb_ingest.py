@@ -209,9 +209,18 @@ class TestDates:
         assert report.rejects == {"BAD_DATE": 1}
         assert rows(connection) == []
 
-    def test_with_an_offset_are_no_contract(self, load):
-        with pytest.raises(PortError, match="another day") as caught:
-            load(b"id,day\na,2026-03-02\n", ID, replace(DAY, formats=("%Y-%m-%d %z",)))
+    @pytest.mark.parametrize(
+        ("formats", "zone", "says"),
+        [
+            (("%Y-%m-%d %Z",), "UTC", "an offset is %z"),
+            (("%z %Y-%m-%d",), "UTC", "an offset is %z"),
+            (("%Y-%m-%d %z",), "Europe/Nowhere", "which there is not"),
+            (("%Y-%m-%d %z",), "../../etc/passwd", "which there is not"),
+        ],
+    )
+    def test_that_cannot_be_followed_are_no_contract(self, load, formats, zone, says):
+        with pytest.raises(PortError, match=says) as caught:
+            load(b"id,day\na,2026-03-02\n", ID, replace(DAY, formats=formats, zone=zone))
 
         assert caught.value.code == "BAD_CONTRACT"
 

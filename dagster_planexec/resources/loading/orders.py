@@ -22,7 +22,8 @@ _DAYS = (
     "%d-%b-%Y", "%d %b %Y", "%b %d, %Y", "%d %B %Y", "%d/%m/%y", "%m/%d/%y", "%y/%m/%d", "%d.%m.%y", "%d-%b-%y",
 )  # fmt: skip
 COMMON = (
-    *_DAYS, *(f"{one} %H:%M:%S" for one in _DAYS[:6]), "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%S%z", EXCEL_1900, EXCEL_1904,
+    *_DAYS, *(f"{one} %H:%M:%S" for one in _DAYS[:6]), "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%S%z",
+    EXCEL_1900, EXCEL_1904,
 )  # fmt: skip
 """The orders that are looked for. They are named to a person, and none is ever chosen."""
 

@@ -114,7 +114,8 @@ def _refused_cells(file: File, judged: Sequence[Cell], request: TextIngest, read
     some = " or ".join(f"({c.reason}) is not null" for c in judged)
     return (
         f"select {literal(file.path.name)}, line, u['column'], u['value'], u['reason'], worth "
-        f"from (select line, {worth} as worth, unnest([{found}]) as u from {reader} where {some}) where u['reason'] is not null"
+        f"from (select line, {worth} as worth, unnest([{found}]) as u from {reader} where {some}) "
+        "where u['reason'] is not null"
     )
 
 

@@ -91,8 +91,9 @@ class CountExtract(Probe):
         return "pyarrow.csv, csv module where it cannot decide"
 
     def observe(self, ports: Ports) -> Observation:
-        """Facts: `rows`, `sum` (of the amounts that can be read), `unparsable`, `empty`, `whole` (all was counted), and
-        `sums` by currency, if a currency is counted.
+        """Facts: `rows`, `sum` (of the amounts that can be read), `unparsable`, `empty`, `whole` (all was counted).
+
+        And `sums` by currency, if a currency is counted.
 
         Raises:
             PortError: RAGGED_ROW with its line, BAD_ENCODING, TRUNCATED_STREAM, MISSING_COLUMN (no amount).

@@ -322,6 +322,57 @@ class TestRejects:
         assert [("a", Decimal("1.00"))] == rows(connection)
 
 
+class TestReport:
+    """What a loader says of a load beyond its rows."""
+
+    KEYED = replace(ID, normalise=("trim", "upper"))
+
+    def test_rejected_rows_are_worth_what_can_be_read(self, connection, tmp_path):
+        path = tmp_path / "file.csv"
+        path.write_text("id,day,amount\na,2026-03-01,1.00\n,x,5.00\nb,x,7.00\nc,x,x\nd,x,2.00\n")
+        create(connection, (ID, DAY, AMOUNT))
+        request = replace(ingest_of(path, columns=(ID, DAY, AMOUNT)), key=("id",), amount="amount")
+
+        report = ingest_text(connection, request)
+
+        assert report.rejects == {"NULL_KEY": 1, "BAD_DATE": 3}
+        assert report.reject_amounts == {"NULL_KEY": Decimal("5.00"), "BAD_DATE": Decimal("9.00")}
+        assert connection.execute("select line, reason, amount from staging.t__rejects order by rowid").fetchall() == [
+            (3, "NULL_KEY", Decimal("5.00")),
+            (4, "BAD_DATE", Decimal("7.00")),
+            (5, "BAD_DATE", None),
+            (5, "BAD_AMOUNT", None),
+            (6, "BAD_DATE", Decimal("2.00")),
+        ]
+
+    @pytest.mark.parametrize("last", ["d,1.00\n", "d,x\n"], ids=["fast", "record-by-record"])
+    def test_cells_that_rules_changed_are_counted(self, load, connection, last):
+        report = load(f"id,amount\n a,1.00\nB,1.00\n  ,1.00\n{last}".encode(), self.KEYED, AMOUNT)
+
+        assert dict(report.normalised) == {"id": 3 if "x" not in last else 2}
+        assert [row[0] for row in rows(connection)][:3] == ["A", "B", None]
+
+    @pytest.mark.parametrize(
+        ("declared", "text", "code"),
+        [
+            ({"values": ("INV", "CRN")}, "INV", None),
+            ({"values": ("INV", "CRN")}, "inv", "UNKNOWN_VALUE"),
+            ({"values": ("INV", "CRN")}, "", "UNKNOWN_VALUE"),
+            ({"values": ("INV", "CRN"), "nullable": True}, "", None),
+            ({"values": ("O'Hara",)}, "O'Hara", None),
+            ({"length": 3}, "€uro"[:3], None),
+            ({"length": 3}, "USD ", "UNKNOWN_VALUE"),
+            ({"length": 3, "normalise": ("trim",)}, "USD ", None),
+            ({"nulls": ("-",), "length": 3}, "-", "UNKNOWN_VALUE"),
+            ({"nulls": ("-",), "length": 3, "nullable": True}, " - ", None),
+        ],
+    )
+    def test_text_is_one_of_what_is_declared(self, load, declared, text, code):
+        report = load(f"id,amount\n{text},1.00\n".encode(), replace(ID, **declared), AMOUNT)
+
+        assert report.rejects == ({} if code is None else {code: 1})
+
+
 class TestFiles:
     def test_several_append(self, connection, tmp_path):
         paths = [tmp_path / f"{n}.csv" for n in range(3)]

@@ -69,8 +69,9 @@ CASES = {
     "27-apostrophes": Case(
         "id,amount\na,1'234'567.50\nb,-1'000.00\nc,999\n", (ID, styled(thousands="'")), {}, 3, "1234566.50"
     ),
-    "27-lakhs": Case('id,amount\na,"12,34,567.50"\nb,"1,000"\n', (ID, styled(thousands=",",
-        grouping="indian")), {}, 2, "1235567.50"),
+    "27-lakhs": Case('id,amount\na,"12,34,567.50"\nb,"1,000"\n', (ID, styled(thousands=",", grouping="indian")), {}, 2,
+        "1235567.50",
+    ),
     "27-lakhs-as-thousands": Case(
         'id,amount\na,"12,34,567.50"\n', (ID, styled(thousands=",")), code="BAD_AMOUNT", says="line 2"
     ),
@@ -121,8 +122,8 @@ CASES = {
         also=(("select list(cast(day as varchar) order by id) from t", ["2026-03-02", "2026-03-03", "2026-04-03"]),),
     ),
     "34": Case(
-        published("34"), (ID, dated("EXCEL_1900"), AMOUNT), {"date": "day"}, code="BAD_DATE", says="line 4,
-        column 'day': '1'",
+        published("34"), (ID, dated("EXCEL_1900"), AMOUNT), {"date": "day"}, code="BAD_DATE",
+        says="line 4, column 'day': '1'",
         also=(("select list(cast(day as varchar) order by id) from t", ["2026-03-01", "2026-03-31"]),),
     ),
     "34-of-1904": Case(
@@ -130,9 +131,9 @@ CASES = {
         also=(("select list(cast(day as varchar) order by id) from t", ["2026-03-01", "2026-03-31"]),),
     ),
     "34-lotus-leap-day": Case("id,day,amount\na,60,1\n", (ID, dated("EXCEL_1900"), AMOUNT), {"date": "day"},
-        code="BAD_DATE"),
-    "36": Case(published("36"), (ID, AMOUNT), code="DUPLICATE_KEY", says="1 key repeats, in 2 rows worth 25.00,
-        e.g. 'F1'"),
+                              code="BAD_DATE"),
+    "36": Case(published("36"), (ID, AMOUNT), code="DUPLICATE_KEY",
+               says="1 key repeats, in 2 rows worth 25.00, e.g. 'F1'"),
     "36-ledger": Case(published("36", "ledger.csv"), (ID, AMOUNT), code="DUPLICATE_KEY", says="'F1'"),
     "36-after-rules": Case(
         "id,amount\n0042,1\n 42,2\n", ({**ID, "normalise": ["trim", "strip_leading_zeros"]}, AMOUNT),
@@ -144,8 +145,8 @@ CASES = {
         also=(("select sum(amount) from (select distinct line, amount from r)", Decimal("95.00")),),
     ),
     "38-ledger": Case(
-        published("38", "ledger.csv"), (ID, AMOUNT), code="NULL_KEY", also=(("select sum(amount) from r",
-        Decimal("90.00")),),
+        published("38", "ledger.csv"), (ID, AMOUNT), code="NULL_KEY",
+        also=(("select sum(amount) from r", Decimal("90.00")),),
     ),
     "38-a-word-for-none": Case(
         "id,amount\nH1,10.00\nNULL,90.00\n n/a ,5.00\n", (ID, AMOUNT), {"nulls": ["NULL", "n/a"]}, code="NULL_KEY",
@@ -165,11 +166,11 @@ CASES = {
     ),
     "43-invoice-below-zero": Case(
         "id,kind,amount\na,INV,-5.00\nb,CRN,5.00\n", (ID, KIND, AMOUNT), {"sign": SIGN}, code="BAD_AMOUNT",
-        says="'-5.00'"
+        says="'-5.00'",
     ),
     "43-unknown-kind": Case(
         "id,kind,amount\na,INV,5.00\nb,DBN,5.00\n", (ID, KIND, AMOUNT), {"sign": SIGN}, code="UNKNOWN_VALUE",
-        says="'DBN'"
+        says="'DBN'",
     ),
     "43-kinds-made-alike": Case(
         "id,kind,amount\na, inv,525.00\nb,Crn ,(25.00)\n",
@@ -193,7 +194,7 @@ CASES = {
     "48": Case(
         published("48"), (ID, WORDS, AMOUNT), code="NULL_KEY", says="line 4, column 'id': an empty cell",
         also=(("select count(*) from t", 2), ("select sum(amount) from t", Decimal("30.00")),
-        ("select count(*) from r", 1)),
+              ("select count(*) from r", 1)),
     ),
     "48-allowed": Case(
         published("48"), (ID, WORDS, AMOUNT), {"allowed_rejects": {"codes": ["NULL_KEY"], "at_most": 1}}, 2, "30.00"

@@ -66,7 +66,8 @@ def test_several_add_up_each_for_itself(tmp_path):
     loading = loaded(tmp_path, "1.25,EUR", "2.00,BHD", "0,JPY", **SEVERAL)
 
     assert (
-        loading.verdict("amounts_agree").text == "the amounts add up to BHD 2, EUR 1.25 in the files and in the table"
+        loading.verdict("amounts_agree").text
+        == "the amounts add up to BHD 2.000, EUR 1.250 in the files and in the table"
     )
     loading.sql(f"update {TARGET} set money = 'BHD'")
     assert loading.verdict("amounts_agree").code == "CONTROL_TOTAL_MISMATCH"

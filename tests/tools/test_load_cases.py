@@ -12,9 +12,6 @@ from typing import Any
 import pytest
 
 from dagster_planexec.contract.file_contract import FileContract
-from dagster_planexec.contract.outcome import Done, Failed
-from dagster_planexec.errors import PortError
-from dagster_planexec.tools.warehouse_load import WarehouseLoad
 from tests.support.loading import TARGET, Loading
 from tests.support.loads import case_file
 
@@ -205,12 +202,6 @@ CASES = {
 }  # fmt: skip
 
 
-def judged(loading: Loading) -> list[Any]:
-    """Every check of the tool, in its order."""
-    contract = WarehouseLoad.contract
-    return [verdict for name in contract.postconditions for verdict in loading.judge(name)]
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_published_faults_of_cells(tmp_path, name):
     case = CASES[name]
@@ -219,7 +210,7 @@ def test_published_faults_of_cells(tmp_path, name):
     loading = Loading(tmp_path, contract)
     loading.land(case.raw)
 
-    code, said = ended(loading)
+    code, said = loading.ended()
 
     assert (code, case.says in said) == (case.code, True), said
     if case.code is None:
@@ -227,16 +218,3 @@ def test_published_faults_of_cells(tmp_path, name):
     for query, answer in case.also:
         asked = query.replace(" from t", f" from {TARGET}").replace(" from r", f" from {TARGET}__rejects")
         assert loading.sql(asked) == [(answer,)]
-
-
-def ended(loading: Loading) -> tuple[str | None, str]:
-    """The code with which the step would end, and its words: of the tool, or of the first check that fails."""
-    try:
-        outcome = loading.load()
-    except PortError as error:
-        return error.code, error.message
-    if isinstance(outcome, Failed):
-        return outcome.code, outcome.message
-    assert isinstance(outcome, Done)
-    verdicts = judged(loading)
-    return next(((v.code, v.text) for v in verdicts if not v.opens), (None, " ".join(v.text for v in verdicts)))

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dagster_planexec.errors import PortError
-from dagster_planexec.resources.loading.cells import Cell, cell
+from dagster_planexec.resources.loading.cells import Cell, absent, cell, cell_of_two
+from dagster_planexec.resources.loading.rows import judged
 from dagster_planexec.world.delivery.delimited import header_record, shown
 from dagster_planexec.world.ingest import FileFormat, TextIngest
 
@@ -39,23 +40,33 @@ def file_of(path: Path, request: TextIngest) -> File:
     cells = []
     for column in request.columns:
         known = [name.strip() for name in (column.header, *column.aliases) if name is not None]
-        at = [index for index, name in enumerate(trimmed) if name in known]
-        index = at[0] if at else None
-        if len(at) > 1:
-            raise _twice(path, f"columns {', '.join(shown(trimmed[i]) for i in at)} that all stand for {column.name!r}")
-        if index is None and column.header is not None:
-            raise PortError(
-                "MISSING_COLUMN",
-                f"{path.name} has no column {' or '.join(shown(name) for name in known)} for {column.name!r}; "
-                f"it has {', '.join(shown(name) for name in trimmed[:20])}",
-                hint="ask the vendor, or add the new header to the contract",
-            )
+        index = _found(path, trimmed, column.name, known, required=column.header is not None)
+        other = None
+        if column.minus:
+            minus = [name.strip() for name in column.minus]
+            other = _found(path, trimmed, f"{column.name} (minus)", minus, required=index is not None)
         if index is None:
-            absent = f"cast(null as {column.sql_type})"
-            cells.append(Cell(column, absent, absent, None))
-        else:
+            cells.append(absent(column))
+        elif other is None:
             cells.append(cell(column, f"f{index}"))
-    return File(path, request.format, tuple(first.fields), first.line - 1, tuple(cells))
+        else:
+            cells.append(cell_of_two(column, f"f{index}", f"f{other}"))
+    return File(path, request.format, tuple(first.fields), first.line - 1, judged(cells, request))
+
+
+def _found(path: Path, header: list[str], wanted: str, known: list[str], *, required: bool) -> int | None:
+    """Where the header has one of these names."""
+    at = [index for index, name in enumerate(header) if name in known]
+    if len(at) > 1:
+        raise _twice(path, f"columns {', '.join(shown(header[i]) for i in at)} that all stand for {wanted!r}")
+    if not at and required:
+        raise PortError(
+            "MISSING_COLUMN",
+            f"{path.name} has no column {' or '.join(shown(name) for name in known)} for {wanted!r}; "
+            f"it has {', '.join(shown(name) for name in header[:20])}",
+            hint="ask the vendor, or add the new header to the contract",
+        )
+    return at[0] if at else None
 
 
 def _twice(path: Path, what: str) -> PortError:

@@ -15,10 +15,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dagster_planexec.resources.loading.cells import Cell, literal
+from dagster_planexec.resources.loading.changes import Changes
 from dagster_planexec.resources.loading.files import File, file_of
+from dagster_planexec.resources.loading.orders import expect_formats
 from dagster_planexec.resources.loading.reader import buffer_of, readable, reader_of, stream_error
-from dagster_planexec.resources.loading.rejects import REFUSED, load_by_record
+from dagster_planexec.resources.loading.rejects import load_by_record
 from dagster_planexec.resources.loading.target import expect_table, inserted, quoted, replacing
 from dagster_planexec.world.ingest import IngestReport, TextIngest
 
@@ -36,12 +37,13 @@ def ingest_text(connection: duckdb.DuckDBPyConnection, request: TextIngest) -> I
     Raises:
         PortError: TABLE_GONE, SCHEMA_DRIFT, EMPTY_EXTRACT (a file without a header), MISSING_COLUMN, VALIDATION_ERROR
             (two columns of one name), RAGGED_ROW (quoting that breaks the rest of the file), TRUNCATED_STREAM,
-            BAD_ENCODING (in the header), BAD_CONTRACT.
+            BAD_ENCODING (in the header), AMBIGUOUS_DATE (no format is declared, and several fit), BAD_CONTRACT.
         duckdb.Error: Anything that is not about the files: the disk is full, the statement was interrupted.
     """
     expect_table(connection, request)
     files = tuple(file_of(path, request) for path in request.paths)
     with tempfile.TemporaryDirectory(prefix="planexec-ingest-") as scratch:
+        expect_formats(connection, request, files, Path(scratch))
         try:
             return _load_straight(connection, request, files, Path(scratch))
         except _FaultError as fault:
@@ -57,30 +59,18 @@ def _load_straight(
 ) -> IngestReport:
     import duckdb  # noqa: PLC0415 - heavy, and only needed here
 
-    rows, buffer = 0, buffer_of(connection)
+    rows, buffer, changes = 0, buffer_of(connection), Changes(request)
     with replacing(connection, request):
         for number, file in enumerate(files):
             try:
                 path, form = readable(file, scratch / f"straight-{number}")
                 names = [f"f{index}" for index in range(len(file.header))]
-                values = ", ".join(f"{_must(c)} as {quoted(c.column.name)}" for c in file.cells)
-                query = f"select {values} from {reader_of(form, names, skip=file.blank_lines, buffer=buffer)}"
-                rows += inserted(connection, request, query, path)
+                values = ", ".join(f"{c.must} as {quoted(c.column.name)}" for c in file.cells)
+                reader = reader_of(form, names, skip=file.blank_lines, buffer=buffer)
+                rows += inserted(connection, request, f"select {values} from {reader}", path)
+                changes.count(connection, file, reader, path)
             except (duckdb.InvalidInputException, UnicodeDecodeError) as error:
                 raise _FaultError(str(error)) from error
             except duckdb.IOException as error:
                 raise stream_error(file, error) from error
-    return IngestReport(rows, {})
-
-
-def _must(c: Cell) -> str:
-    """The value of a cell, or an error that ends the statement.
-
-    It says nothing of the reason: DuckDB computes an expression that occurs twice for every row, needed or not.
-    """
-    if c.reason is None:
-        return c.value
-    refusal = f"cast(error({literal(REFUSED + c.column.name)}) as {c.column.sql_type})"
-    if c.column.nullable:
-        refusal = f"case when not ({c.empty}) then {refusal} end"
-    return f"coalesce({c.value}, {refusal})"
+    return IngestReport(rows, {}, normalised=changes.by_column)

@@ -25,8 +25,9 @@ from dagster_planexec.world.delivery.delimited import (
     raw_bytes,
     records,
     shown,
+    undecoded,
 )
-from dagster_planexec.world.ingest import Counted, FileFormat, NumberStyle
+from dagster_planexec.world.ingest import Counted, FileFormat, TextColumn
 from dagster_planexec.world.observation import Fact, Observation
 from dagster_planexec.world.ports import Ports
 from dagster_planexec.world.probe import Probe
@@ -69,12 +70,15 @@ class CountExtract(Probe):
         format: How its bytes become fields.
         counted: What is added up; None: records are counted and nothing else.
         at_most: Stop when so many records are found; None counts them all.
+        broken: Whether records of another width than the header's, or with bytes that do not decode, are counted as
+            records whose amount cannot be read. Else the first of them is an error.
     """
 
     path: Path
     format: FileFormat
     counted: Counted | None = None
     at_most: int | None = None
+    broken: bool = False
 
     @property
     def subject(self) -> Subject:
@@ -89,6 +93,8 @@ class CountExtract(Probe):
     def observe(self, ports: Ports) -> Observation:
         """Facts: `rows`, `sum` (of the amounts that can be read), `unparsable`, `empty`, `whole` (all was counted).
 
+        And `sums` by currency, if a currency is counted.
+
         Raises:
             PortError: RAGGED_ROW with its line, BAD_ENCODING, TRUNCATED_STREAM, MISSING_COLUMN (no amount).
         """
@@ -96,17 +102,12 @@ class CountExtract(Probe):
             return self.absent(ports, "there is no landed copy of that digest")
         return self.seen(ports, self.tally().facts())
 
-    @property
-    def style(self) -> NumberStyle:
-        """How the amounts are written."""
-        return NumberStyle() if self.counted is None else self.counted.amount.number
-
     def tally(self) -> Tally:
         """Count."""
         header = [name.strip() for name in header_of(self.path, self.format)]
         if not header:
-            return Tally(Amounts(self.style))
-        return _by_arrow(self, header) or _by_csv(self, header)
+            return Tally(_amounts(self))
+        return (None if self.broken else _by_arrow(self, header)) or _by_csv(self, header)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +130,7 @@ class CountExtracts(Probe):
         """Count one after another and add up. Raises as for one."""
         total, each, whole, most = Decimal(0), [], True, self.parts[0].at_most
         rows = unparsable = empty = 0
+        sums: dict[str, Decimal] = {}
         for part in self.parts:
             if not part.path.is_file():
                 return self.absent(ports, f"there is no landed copy {part.path.name[:80]}")
@@ -138,6 +140,8 @@ class CountExtracts(Probe):
             unparsable += found.amounts.unparsable
             empty += found.amounts.empty
             total = EXACT.add(total, found.amounts.total)
+            for currency, amount in found.amounts.sums.items():
+                sums[currency] = EXACT.add(sums.get(currency, Decimal(0)), amount)
             if not found.whole or (most is not None and rows >= most):
                 whole = False
                 break
@@ -148,7 +152,8 @@ class CountExtracts(Probe):
             "empty": empty,
             "whole": whole,
         }
-        return self.seen(ports, {**facts, "each": tuple(each)})
+        by_currency = {"sums": {name: shortest(amount) for name, amount in sorted(sums.items())}} if sums else {}
+        return self.seen(ports, {**facts, **by_currency, "each": tuple(each)})
 
 
 @dataclass(slots=True)
@@ -159,15 +164,18 @@ class Tally:
     rows: int = 0
     whole: bool = True
 
-    def facts(self) -> dict[str, int | Decimal | bool]:
+    def facts(self) -> dict[str, Fact]:
         """As facts of an observation."""
-        return {
+        facts: dict[str, Fact] = {
             "rows": self.rows,
             "sum": shortest(self.amounts.total),
             "unparsable": self.amounts.unparsable,
             "empty": self.amounts.empty,
             "whole": self.whole,
         }
+        if self.amounts.sums:
+            facts["sums"] = {name: shortest(amount) for name, amount in sorted(self.amounts.sums.items())}
+        return facts
 
     def is_enough(self, at_most: int | None) -> bool:
         """Whether counting may stop; what is beyond is not reported."""
@@ -177,17 +185,38 @@ class Tally:
         return True
 
 
-def _amount_at(extract: CountExtract, header: list[str]) -> int | None:
-    if extract.counted is None:
-        return None
-    known = {name.strip() for name in extract.counted.amount.aliases}
+NOTHING = Counted(TextColumn("amount", None, "decimal"))
+"""What is read of no file: where only records are counted."""
+
+
+def _amounts(extract: CountExtract) -> Amounts:
+    return Amounts(extract.counted or NOTHING)
+
+
+def _places(extract: CountExtract, header: list[str]) -> tuple[int, ...]:
+    """Where the cells stand that are counted, in the order in which `Amounts` takes them; none: nothing is counted."""
+    counted = extract.counted
+    if counted is None:
+        return ()
+    wanted = [("the amount", counted.amount.aliases)]
+    if counted.amount.minus:
+        wanted.append(("what is taken off the amount", counted.amount.minus))
+    if counted.document is not None:
+        wanted.append(("the kind of document", counted.document.aliases))
+    if counted.currency is not None:
+        wanted.append(("the currency", counted.currency.aliases))
+    return tuple(_place(extract, header, what, names) for what, names in wanted)
+
+
+def _place(extract: CountExtract, header: list[str], what: str, names: tuple[str, ...]) -> int:
+    known = {name.strip() for name in names}
     at = [index for index, name in enumerate(header) if name in known]
     if len(at) == 1:
         return at[0]
-    what = "no column" if not at else f"{len(at)} columns"
+    seen = "no column" if not at else f"{len(at)} columns"
     raise PortError(
         "MISSING_COLUMN",
-        f"{extract.path.name} has {what} for the amount ({' or '.join(shown(n) for n in sorted(known))})",
+        f"{extract.path.name} has {seen} for {what} ({' or '.join(shown(n) for n in sorted(known))})",
         hint="ask the vendor, or add the new header to the contract",
     )
 
@@ -199,10 +228,10 @@ def _by_arrow(extract: CountExtract, header: list[str]) -> Tally | None:
 
     if len(header) == 1:
         return None  # an empty line and an empty cell look the same
-    at = _amount_at(extract, header)
+    places = _places(extract, header)
     names = [f"f{index}" for index in range(len(header))]
-    wanted = names[at or 0]
-    found = Tally(Amounts(extract.style))
+    wanted = [names[at] for at in places] or names[:1]
+    found = Tally(_amounts(extract))
     with raw_bytes(extract.path, extract.format) as raw:
         source = _Utf8(raw, extract)
         try:
@@ -215,8 +244,8 @@ def _by_arrow(extract: CountExtract, header: list[str]) -> Tally | None:
                     ),
                     convert_options=csv.ConvertOptions(
                         check_utf8=False,  # checked on the way in, and for every column
-                        column_types={wanted: pa.string()},
-                        include_columns=[wanted],
+                        column_types=dict.fromkeys(wanted, pa.string()),
+                        include_columns=wanted,
                         strings_can_be_null=False,
                     ),
                 ) as batches,
@@ -230,8 +259,8 @@ def _by_arrow(extract: CountExtract, header: list[str]) -> Tally | None:
                     found.rows += batch.num_rows
                     if found.is_enough(extract.at_most):
                         return found
-                    if at is not None:
-                        adding = adder.submit(found.amounts.add_batch, batch.column(0))
+                    if places:
+                        adding = adder.submit(found.amounts.add_batch, batch.columns)
                 if adding is not None:
                     adding.result()
         except Exception as error:
@@ -245,18 +274,21 @@ def _by_arrow(extract: CountExtract, header: list[str]) -> Tally | None:
 
 def _by_csv(extract: CountExtract, header: list[str]) -> Tally:
     """The slow count, which names the line of what is wrong."""
-    at = _amount_at(extract, header)
-    found = Tally(Amounts(extract.style))
-    all_records = records(extract.path, extract.format)
+    places = _places(extract, header)
+    found = Tally(_amounts(extract))
+    all_records = records(extract.path, extract.format, errors="surrogateescape" if extract.broken else "strict")
     next(all_records)
     for record in all_records:
-        if len(record.fields) != len(header):
+        fits = len(record.fields) == len(header)
+        if not fits and not extract.broken:
             raise ragged(extract.path, record, len(header))
         found.rows += 1
         if found.is_enough(extract.at_most):
             break
-        if at is not None:
-            found.amounts.add((record.fields[at],))
+        if extract.broken and not (fits and not any(undecoded(text) for text in record.fields)):
+            found.amounts.skip()
+        elif places:
+            found.amounts.add([record.fields[at] for at in places])
     return found
 
 

@@ -8,59 +8,86 @@ from pathlib import Path
 
 from dagster_planexec.errors import PortError
 from dagster_planexec.resources.loading.cells import Cell, cell
-from dagster_planexec.world.delivery.delimited import header_record, shown
-from dagster_planexec.world.ingest import FileFormat, TextIngest
+from dagster_planexec.world.delivery.delimited import header_record
+from dagster_planexec.world.delivery.headers import normal_header
+from dagster_planexec.world.delivery.parts import Part, parts_of
+from dagster_planexec.world.delivery.words import shown
+from dagster_planexec.world.ingest import TextIngest
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """One file of a request, with its header and the columns that the table takes from it."""
+    """One part of a request, with its header and the columns that the table takes from it."""
 
-    path: Path
-    form: FileFormat
+    part: Part
     header: tuple[str, ...]
     blank_lines: int
     """Lines with nothing on them above the header; to DuckDB the first line is the header, whatever it holds."""
     cells: tuple[Cell, ...]
 
+    @property
+    def name(self) -> str:
+        """What rejects and messages call it."""
+        return self.part.name
 
-def file_of(path: Path, request: TextIngest) -> File:
-    """The file, with an expression for every column of the table.
+
+def files_of(path: Path, request: TextIngest) -> tuple[File, ...]:
+    """The parts of a file, each with an expression for every column of the table.
 
     Raises:
-        PortError: EMPTY_EXTRACT without a header, MISSING_COLUMN, VALIDATION_ERROR if two columns are one.
+        PortError: EMPTY_EXTRACT without a header, MISSING_COLUMN, VALIDATION_ERROR if two columns are one, and as
+            `parts_of`.
     """
-    first = header_record(path, request.format)
+    return tuple(_file_of(part, request) for part in parts_of(path, request.format))
+
+
+def _file_of(part: Part, request: TextIngest) -> File:
+    first = header_record(part)
     if first is None:
-        raise PortError("EMPTY_EXTRACT", f"{path.name} has not even a header", hint="ask the vendor for the data")
-    trimmed = [name.strip() for name in first.fields]
-    if twice := [name for name, count in Counter(trimmed).items() if count > 1]:
-        raise _twice(path, f"{trimmed.count(twice[0])} columns named {shown(twice[0])}")
+        raise PortError("EMPTY_EXTRACT", f"{part.name} has not even a header", hint="ask the vendor for the data")
+    columns = places(part, tuple(first.fields), request)
     cells = []
-    for column in request.columns:
-        known = [name.strip() for name in (column.header, *column.aliases) if name is not None]
-        at = [index for index, name in enumerate(trimmed) if name in known]
-        index = at[0] if at else None
-        if len(at) > 1:
-            raise _twice(path, f"columns {', '.join(shown(trimmed[i]) for i in at)} that all stand for {column.name!r}")
-        if index is None and column.header is not None:
-            raise PortError(
-                "MISSING_COLUMN",
-                f"{path.name} has no column {' or '.join(shown(name) for name in known)} for {column.name!r}; "
-                f"it has {', '.join(shown(name) for name in trimmed[:20])}",
-                hint="ask the vendor, or add the new header to the contract",
-            )
+    for column, index in zip(request.columns, columns, strict=True):
         if index is None:
             absent = f"cast(null as {column.sql_type})"
             cells.append(Cell(column, absent, absent, None))
         else:
             cells.append(cell(column, f"f{index}"))
-    return File(path, request.format, tuple(first.fields), first.line - 1, tuple(cells))
+    return File(part, tuple(first.fields), max(0, first.line - 1 - part.form.skip_lines), tuple(cells))
 
 
-def _twice(path: Path, what: str) -> PortError:
+def places(part: Part, header: tuple[str, ...], request: TextIngest) -> tuple[int | None, ...]:
+    """For every column of the table the position in the file; None for an optional one that is not there.
+
+    Raises:
+        PortError: MISSING_COLUMN, VALIDATION_ERROR if two columns are one.
+    """
+    rules = part.form.header_rules
+    normal = [normal_header(name, rules) for name in header]
+    times = Counter(normal)
+    found: list[int | None] = []
+    for column in request.columns:
+        known = {normal_header(name, rules): name for name in (column.header, *column.aliases) if name is not None}
+        at = [index for index, name in enumerate(normal) if name in known]
+        if len(at) > 1 and times[normal[at[0]]] == len(at):
+            raise _twice(part, f"{len(at)} columns named {shown(header[at[0]].strip())}")
+        if len(at) > 1:
+            named = ", ".join(shown(header[i].strip()) for i in at)
+            raise _twice(part, f"columns {named} that all stand for {column.name!r}")
+        if not at and column.header is not None:
+            raise PortError(
+                "MISSING_COLUMN",
+                f"{part.name} has no column {' or '.join(shown(name) for name in known.values())} for "
+                f"{column.name!r}; it has {', '.join(shown(name.strip()) for name in header[:20])}",
+                hint="ask the vendor, or add the new header to the contract",
+            )
+        found.append(at[0] if at else None)
+    return tuple(found)
+
+
+def _twice(part: Part, what: str) -> PortError:
     return PortError(
         "VALIDATION_ERROR",
-        f"{path.name} has {what}; which of them is meant is not declared",
+        f"{part.name} has {what}; which of them is meant is not declared",
         hint="ask the vendor which column is which",
     )

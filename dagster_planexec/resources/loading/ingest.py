@@ -11,15 +11,17 @@ not, so such a file is met by `row_counts_agree`, not here.
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dagster_planexec.resources.loading.cells import Cell, literal
-from dagster_planexec.resources.loading.files import File, file_of
-from dagster_planexec.resources.loading.reader import buffer_of, readable, reader_of, stream_error
+from dagster_planexec.resources.loading.files import File, files_of
+from dagster_planexec.resources.loading.reader import Relation, buffer_of, straight, stream_error
 from dagster_planexec.resources.loading.rejects import REFUSED, load_by_record
 from dagster_planexec.resources.loading.target import expect_table, inserted, quoted, replacing
+from dagster_planexec.world.delivery.delimited import REPEATED, TRAILERS
 from dagster_planexec.world.ingest import IngestReport, TextIngest
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ def ingest_text(connection: duckdb.DuckDBPyConnection, request: TextIngest) -> I
         duckdb.Error: Anything that is not about the files: the disk is full, the statement was interrupted.
     """
     expect_table(connection, request)
-    files = tuple(file_of(path, request) for path in request.paths)
+    files = tuple(file for path in request.paths for file in files_of(path, request))
     with tempfile.TemporaryDirectory(prefix="planexec-ingest-") as scratch:
         try:
             return _load_straight(connection, request, files, Path(scratch))
@@ -57,20 +59,29 @@ def _load_straight(
 ) -> IngestReport:
     import duckdb  # noqa: PLC0415 - heavy, and only needed here
 
-    rows, buffer = 0, buffer_of(connection)
+    rows, buffer, dropped = 0, buffer_of(connection), Counter[str]()
     with replacing(connection, request):
         for number, file in enumerate(files):
             try:
-                path, form = readable(file, scratch / f"straight-{number}")
-                names = [f"f{index}" for index in range(len(file.header))]
+                read = straight(file, scratch / f"straight-{number}", buffer)
                 values = ", ".join(f"{_must(c)} as {quoted(c.column.name)}" for c in file.cells)
-                query = f"select {values} from {reader_of(form, names, skip=file.blank_lines, buffer=buffer)}"
-                rows += inserted(connection, request, query, path)
+                query = f"select {values} from {read.sql} where {read.data}"
+                rows += inserted(connection, request, query, read.path)
+                dropped[TRAILERS] += read.trailers
+                dropped[REPEATED] += _repeated(connection, file, read)
             except (duckdb.InvalidInputException, UnicodeDecodeError) as error:
                 raise _FaultError(str(error)) from error
             except duckdb.IOException as error:
                 raise stream_error(file, error) from error
-    return IngestReport(rows, {})
+    return IngestReport(rows, {}, dropped=dict(+dropped))
+
+
+def _repeated(connection: duckdb.DuckDBPyConnection, file: File, read: Relation) -> int:
+    """Records that repeat the header; counted apart, since the statement that leaves them out does not say."""
+    if not file.part.form.repeated_headers:
+        return 0
+    found = connection.execute(f"select count(*) from {read.sql} where not ({read.data})", [str(read.path)]).fetchone()
+    return int(found[0]) if found else 0
 
 
 def _must(c: Cell) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +13,8 @@ from dagster_planexec.resources.loading.cells import Cell, literal
 from dagster_planexec.resources.loading.files import File
 from dagster_planexec.resources.loading.reader import reader_of
 from dagster_planexec.resources.loading.target import inserted, quoted, replacing, table
-from dagster_planexec.world.delivery.delimited import SHOWN, Record, records, shown, undecoded
+from dagster_planexec.world.delivery.delimited import Record, records, undecoded
+from dagster_planexec.world.delivery.words import SHOWN, shown
 from dagster_planexec.world.ingest import FileFormat, IngestReport, TextIngest
 
 if TYPE_CHECKING:
@@ -39,11 +41,11 @@ def load_by_record(
     """
     import duckdb  # noqa: PLC0415 - heavy, and only needed here
 
-    rows = 0
+    rows, dropped = 0, Counter[str]()
     with replacing(connection, request):
         for number, file in enumerate(files):
             whole, broken = scratch / f"whole-{number}.csv", scratch / f"broken-{number}.csv"
-            _divide(file, whole, broken)
+            _divide(file, whole, broken, dropped)
             form = FileFormat()
             _keep_rejects(connection, request, f"select * from {reader_of(form, _REJECT_COLUMNS)}", broken)
             names = ("line", *(f"f{index}" for index in range(len(file.header))))
@@ -59,19 +61,19 @@ def load_by_record(
             except duckdb.InvalidInputException as error:
                 raise PortError(
                     "RAGGED_ROW",
-                    f"{file.path.name} cannot be read: {' '.join(str(error).split())[:300]}",
+                    f"{file.name} cannot be read: {' '.join(str(error).split())[:300]}",
                     hint="look at the line; a cell of more than 2 MB is the usual cause",
                 ) from error
-        counts, first, code = _summary(connection, request)
+        counts, first, code = _summary(connection, request, files)
     if not counts and REFUSED in fault:
         raise PortError("INTERNAL", f"a cell was refused ({fault[:200]}), but no reject was found")
-    return IngestReport(rows, counts, first, code)
+    return IngestReport(rows, counts, first, code, dropped=dict(+dropped))
 
 
-def _divide(file: File, whole: Path, broken: Path) -> None:
+def _divide(file: File, whole: Path, broken: Path, dropped: Counter[str]) -> None:
     """Write every record again, with its line: those of the header's width to one file, all others to another."""
     width = len(file.header)
-    found = records(file.path, file.form, errors="surrogateescape")
+    found = records(file.part, errors="surrogateescape", dropped=dropped)
     next(found)
     with whole.open("w", encoding="utf-8", newline="") as good, broken.open("w", encoding="utf-8", newline="") as bad:
         keep, drop = csv.writer(good), csv.writer(bad)
@@ -82,13 +84,13 @@ def _divide(file: File, whole: Path, broken: Path) -> None:
             if reject is None:
                 keep.writerow([record.line, *record.fields])
             else:
-                drop.writerow([file.path.name, record.line, *reject])
+                drop.writerow([file.name, record.line, *reject])
 
 
 def _structural(record: Record, file: File, width: int) -> tuple[str, str, str] | None:
     """Column, bounded value and code of a record that cannot be converted at all."""
     if len(record.fields) != width:
-        text = file.form.delimiter.join(record.fields)
+        text = file.part.form.delimiter.join(record.fields)
         return f"{len(record.fields)} fields, the header has {width}", _printable(text), "RAGGED_ROW"
     for name, text in zip(file.header, record.fields, strict=True):
         if undecoded(text):
@@ -107,7 +109,7 @@ def _refused_cells(file: File, judged: Sequence[Cell], reader: str) -> str:
     )
     some = " or ".join(f"({c.reason}) is not null" for c in judged)
     return (
-        f"select {literal(file.path.name)}, line, u['column'], u['value'], u['reason'] "
+        f"select {literal(file.name)}, line, u['column'], u['value'], u['reason'] "
         f"from (select line, unnest([{found}]) as u from {reader} where {some}) where u['reason'] is not null"
     )
 
@@ -116,7 +118,9 @@ def _keep_rejects(connection: duckdb.DuckDBPyConnection, request: TextIngest, qu
     connection.execute(f"insert into {table(request.rejects)} {query}", [str(path)])
 
 
-def _summary(connection: duckdb.DuckDBPyConnection, request: TextIngest) -> tuple[dict[str, int], str, str]:
+def _summary(
+    connection: duckdb.DuckDBPyConnection, request: TextIngest, files: Sequence[File]
+) -> tuple[dict[str, int], str, str]:
     """Rejected rows by the code of their first reject; the first of all in words, and its code."""
     kept = table(request.rejects)
     by_row = connection.execute(
@@ -125,7 +129,7 @@ def _summary(connection: duckdb.DuckDBPyConnection, request: TextIngest) -> tupl
     ).fetchall()
     counts = dict(by_row)
     # Files in the order of the request, then lines: the first thing to look at.
-    order = " ".join(f"when {literal(path.name)} then {n}" for n, path in enumerate(request.paths))
+    order = " ".join(f"when {literal(file.name)} then {n}" for n, file in enumerate(files))
     row = connection.execute(
         f'select source, line, "column", value, reason from {kept} '
         f"order by case source {order} end, line, rowid limit 1"

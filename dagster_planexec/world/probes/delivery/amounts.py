@@ -43,6 +43,12 @@ class Amounts:
                 number = cell.replace(self._thousands, "") if self._thousands else cell
                 self.total = EXACT.add(self.total, Decimal(number.replace(self._mark, ".")))
 
+    def include(self, other: Amounts) -> None:
+        """Take in what was added up elsewhere in the same style."""
+        self.total = EXACT.add(self.total, other.total)
+        self.unparsable += other.unparsable
+        self.empty += other.empty
+
     def add_batch(self, column: pa.Array) -> None:
         """Add a column of cells; the same, and fast where they are plain."""
         import pyarrow as pa  # noqa: PLC0415 - heavy, and only needed here

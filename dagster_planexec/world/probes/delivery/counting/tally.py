@@ -1,0 +1,84 @@
+"""What a counter finds in one part of a file, and where the amounts stand in it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dagster_planexec.errors import PortError
+from dagster_planexec.world.delivery.headers import normal_header
+from dagster_planexec.world.delivery.parts import Part
+from dagster_planexec.world.delivery.words import shown
+from dagster_planexec.world.ingest import Counted, NumberStyle
+from dagster_planexec.world.observation import Fact
+from dagster_planexec.world.probes.delivery.amounts import Amounts, shortest
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was counted."""
+
+    amounts: Amounts
+    rows: int = 0
+    whole: bool = True
+    parts: int = 1
+    dropped: Counter[str] = field(default_factory=Counter)
+    """Records that are no data, by what they are."""
+
+    def is_enough(self, at_most: int | None) -> bool:
+        """Whether counting may stop; what is beyond is not reported."""
+        if at_most is None or self.rows < at_most:
+            return False
+        self.rows, self.whole = at_most, False
+        return True
+
+    def include(self, other: Tally) -> None:
+        """Take in what was counted elsewhere."""
+        self.amounts.include(other.amounts)
+        self.rows += other.rows
+        self.parts += other.parts
+        self.dropped += other.dropped
+        self.whole = self.whole and other.whole
+
+    def facts(self) -> dict[str, Fact]:
+        """As facts of an observation.
+
+        Facts: `rows`, `sum` (of the amounts that can be read), `unparsable`, `empty`, `whole` (all was counted),
+        `parts` (how many were read), `dropped` (records that are no data, by what they are; if there are any).
+        """
+        facts: dict[str, Fact] = {
+            "rows": self.rows,
+            "sum": shortest(self.amounts.total),
+            "unparsable": self.amounts.unparsable,
+            "empty": self.amounts.empty,
+            "whole": self.whole,
+            "parts": self.parts,
+        }
+        return facts | ({"dropped": dict(self.dropped)} if self.dropped else {})
+
+
+def tally_of(counted: Counted | None) -> Tally:
+    """Nothing yet."""
+    return Tally(Amounts(NumberStyle() if counted is None else counted.amount.number))
+
+
+def amount_at(part: Part, counted: Counted | None, header: Sequence[str]) -> int | None:
+    """The position of the amount; None if nothing is added up.
+
+    Raises:
+        PortError: MISSING_COLUMN if it has none, or several.
+    """
+    if counted is None:
+        return None
+    rules = part.form.header_rules
+    known = {normal_header(name, rules) for name in counted.amount.aliases}
+    at = [index for index, name in enumerate(header) if normal_header(name, rules) in known]
+    if len(at) == 1:
+        return at[0]
+    what = "no column" if not at else f"{len(at)} columns"
+    raise PortError(
+        "MISSING_COLUMN",
+        f"{part.name} has {what} for the amount ({' or '.join(shown(n) for n in sorted(known))})",
+        hint="ask the vendor, or add the new header to the contract",
+    )

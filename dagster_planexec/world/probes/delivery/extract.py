@@ -93,11 +93,11 @@ class CountExtract(Probe):
     def tally(self) -> Tally:
         """Count, part by part, until it is enough."""
         first, *others = parts_of(self.path, self.format)
-        found = _count(first, self.counted, self.at_most)
+        found = count_part(first, self.counted, self.at_most)
         for part in others:
             if not found.whole:
                 break
-            found.include(_count(part, self.counted, None if self.at_most is None else self.at_most - found.rows))
+            found.include(count_part(part, self.counted, None if self.at_most is None else self.at_most - found.rows))
         return found
 
 
@@ -138,5 +138,6 @@ def _header(part: Part) -> tuple[str, ...]:
     return tuple(first.fields) if first else ()
 
 
-def _count(part: Part, counted: Counted | None, at_most: int | None) -> Tally:
+def count_part(part: Part, counted: Counted | None, at_most: int | None) -> Tally:
+    """Count one part, by the parser of its format."""
     return count_text(part, counted, at_most)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
 from dagster_planexec.checks.check import BoundCheck, Check, Finding, NotApplicable, Stated
@@ -77,14 +77,14 @@ def _parts(observed: Observation, against: Observation | Stated) -> Finding:
     if (wrong := _unusable(against)) is not None:
         return wrong
     assert isinstance(against, Observation)  # noqa: S101 - asked above
-    parts = observed["parts"]
-    assert isinstance(parts, Mapping)  # noqa: S101 - what the probe promises
+    raw = observed["parts"]
+    assert isinstance(raw, Mapping)  # noqa: S101 - what the probe promises
+    parts = {name: found for name, found in raw.items() if isinstance(found, Mapping)}
     totals = _totals(against)
     expected = "; ".join(f"{total['part']}: {_one(total['of'], total['value'])}" for total in totals) or "no total"
     seen = "; ".join(f"{name}: {_in_words(found.items())}" for name, found in parts.items())
     for total in totals:
-        found = parts[str(total["part"])]
-        of = str(total["of"])
+        found, of = parts[str(total["part"])], str(total["of"])
         if found[of] != total["value"]:
             text = (
                 f"the trailer {total['trailer']} of {total['part']} states {_one(of, total['value'])}; "
@@ -122,8 +122,8 @@ def _one(of: Fact, value: Fact) -> str:
     return f"{value} rows" if of == ROWS else f"{of} {value}"
 
 
-def _in_words(totals: object) -> str:
-    return ", ".join(_one(of, value) for of, value in totals) or "no total"  # type: ignore[attr-defined]
+def _in_words(totals: Iterable[tuple[str, Fact]]) -> str:
+    return ", ".join(_one(of, value) for of, value in totals) or "no total"
 
 
 def _other(found: Mapping[str, Fact], of: str) -> str:

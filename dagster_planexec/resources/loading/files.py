@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dagster_planexec.errors import PortError
 from dagster_planexec.resources.loading.cells import Cell, cell
-from dagster_planexec.world.delivery.delimited import header_record
+from dagster_planexec.resources.loading.formats.parquet import columns_of, typed_cell
+from dagster_planexec.world.delivery.delimited import Record
 from dagster_planexec.world.delivery.headers import normal_header
+from dagster_planexec.world.delivery.heads import head_of
 from dagster_planexec.world.delivery.parts import Part, parts_of
 from dagster_planexec.world.delivery.words import shown
-from dagster_planexec.world.ingest import TextIngest
+from dagster_planexec.world.delivery.workbook.rows import TYPED_DATE
+from dagster_planexec.world.ingest import TextColumn, TextIngest
+
+if TYPE_CHECKING:
+    import duckdb
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +32,8 @@ class File:
     blank_lines: int
     """Lines with nothing on them above the header; to DuckDB the first line is the header, whatever it holds."""
     cells: tuple[Cell, ...]
+    columns: Mapping[int, TextColumn]
+    """What the table takes, by its position in the file."""
 
     @property
     def name(self) -> str:
@@ -31,29 +41,43 @@ class File:
         return self.part.name
 
 
-def files_of(path: Path, request: TextIngest) -> tuple[File, ...]:
+def files_of(connection: duckdb.DuckDBPyConnection, path: Path, request: TextIngest) -> tuple[File, ...]:
     """The parts of a file, each with an expression for every column of the table.
 
     Raises:
         PortError: EMPTY_EXTRACT without a header, MISSING_COLUMN, VALIDATION_ERROR if two columns are one, and as
-            `parts_of`.
+            `parts_of` and the reader of its format.
     """
-    return tuple(_file_of(part, request) for part in parts_of(path, request.format))
+    return tuple(_file_of(connection, part, request) for part in parts_of(path, request.format))
 
 
-def _file_of(part: Part, request: TextIngest) -> File:
-    first = header_record(part)
+def _file_of(connection: duckdb.DuckDBPyConnection, part: Part, request: TextIngest) -> File:
+    kinds: list[str] = []
+    if part.form.kind == "parquet":
+        names, kinds = columns_of(connection, part)
+        first: Record | None = Record(0, names)
+    else:
+        first = head_of(part)
     if first is None:
         raise PortError("EMPTY_EXTRACT", f"{part.name} has not even a header", hint="ask the vendor for the data")
-    columns = places(part, tuple(first.fields), request)
+    header = tuple(first.fields)
+    found = places(part, header, request)
     cells = []
-    for column, index in zip(request.columns, columns, strict=True):
+    for column, index in zip(request.columns, found, strict=True):
         if index is None:
             absent = f"cast(null as {column.sql_type})"
             cells.append(Cell(column, absent, absent, None))
+        elif kinds:
+            cells.append(typed_cell(part, column, index, header[index], kinds[index]))
         else:
-            cells.append(cell(column, f"f{index}"))
-    return File(part, tuple(first.fields), max(0, first.line - 1 - part.form.skip_lines), tuple(cells))
+            cells.append(cell(_typed_too(column) if part.form.kind == "xlsx" else column, f"f{index}"))
+    blank = max(0, first.line - 1 - part.form.skip_lines)
+    columns = {index: column for column, index in zip(request.columns, found, strict=True) if index is not None}
+    return File(part, header, blank, tuple(cells), columns)
+
+
+def _typed_too(column: TextColumn) -> TextColumn:
+    return replace(column, formats=(TYPED_DATE, *column.formats)) if column.type == "date" else column
 
 
 def places(part: Part, header: tuple[str, ...], request: TextIngest) -> tuple[int | None, ...]:

@@ -1,4 +1,4 @@
-"""Loading delimited text into a table: read as text, convert by contract in one pass, keep every reject.
+"""Loading delivered files into a table: read as text, convert by contract in one pass, keep every reject.
 
 A file without a fault is read once, straight into the table. The first fault ends that, and the file is read again,
 slowly and record by record, so that every reject is kept with the line it stands on. Both ways convert with the same
@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING
 
 from dagster_planexec.resources.loading.cells import Cell, literal
 from dagster_planexec.resources.loading.files import File, files_of
-from dagster_planexec.resources.loading.reader import Relation, buffer_of, straight, stream_error
-from dagster_planexec.resources.loading.rejects import REFUSED, load_by_record
+from dagster_planexec.resources.loading.reader import REFUSED, Relation, buffer_of, is_cut_off, straight, stream_error
+from dagster_planexec.resources.loading.rejects import load_by_record
 from dagster_planexec.resources.loading.target import expect_table, inserted, quoted, replacing
+from dagster_planexec.world.delivery.columnar import cut_off
 from dagster_planexec.world.delivery.delimited import REPEATED, TRAILERS
 from dagster_planexec.world.ingest import IngestReport, TextIngest
 
@@ -42,8 +43,10 @@ def ingest_text(connection: duckdb.DuckDBPyConnection, request: TextIngest) -> I
         duckdb.Error: Anything that is not about the files: the disk is full, the statement was interrupted.
     """
     expect_table(connection, request)
-    files = tuple(file for path in request.paths for file in files_of(path, request))
+    files = tuple(file for path in request.paths for file in files_of(connection, path, request))
     with tempfile.TemporaryDirectory(prefix="planexec-ingest-") as scratch:
+        if request.format.kind == "xlsx":  # its rows are records already
+            return load_by_record(connection, request, files, Path(scratch), "")
         try:
             return _load_straight(connection, request, files, Path(scratch))
         except _FaultError as fault:
@@ -70,9 +73,15 @@ def _load_straight(
                 dropped[TRAILERS] += read.trailers
                 dropped[REPEATED] += _repeated(connection, file, read)
             except (duckdb.InvalidInputException, UnicodeDecodeError) as error:
+                if is_cut_off(file, error):
+                    raise cut_off(file.part, error) from error
                 raise _FaultError(str(error)) from error
             except duckdb.IOException as error:
                 raise stream_error(file, error) from error
+            except duckdb.Error as error:
+                if is_cut_off(file, error):
+                    raise cut_off(file.part, error) from error
+                raise
     return IngestReport(rows, {}, dropped=dict(+dropped))
 
 

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 from dagster_planexec.errors import PortError
 from dagster_planexec.resources.loading.cells import literal
 from dagster_planexec.resources.loading.files import File
+from dagster_planexec.resources.loading.formats.parquet import relation
 from dagster_planexec.world.delivery.delimited import body_of, codec_of, is_respelt
 from dagster_planexec.world.ingest import FileFormat, Trailer
 
 if TYPE_CHECKING:
     import duckdb
 
+REFUSED = "planexec refuses a cell: "
+"""What our own error begins with, in a statement that ends at the first cell that is refused."""
 _LONGEST = 2_000_000
 """Bytes of a record at most."""
 _BUFFER, SMALL_BUFFER = 32_000_000, 8_000_000
@@ -61,6 +64,8 @@ def straight(file: File, scratch: Path, buffer: int) -> Relation:
     Raises:
         UnicodeDecodeError: The file is not in its declared encoding.
     """
+    if file.part.form.kind == "parquet":
+        return Relation(relation(len(file.header)), file.part.path.absolute())
     path, form, trailers = _readable(file, scratch)
     names = [f"f{index}" for index in range(len(file.header))]
     reader = reader_of(form, names, skip=file.blank_lines, buffer=buffer)
@@ -102,3 +107,11 @@ def stream_error(file: File, error: Exception) -> Exception:
         f"{file.name} does not decompress to its end: {str(error).split(chr(10))[0][:160]}",
         hint="ask the vendor to deliver the file again",
     )
+
+
+def is_cut_off(file: File, error: Exception) -> bool:
+    """Whether an error is of the pages of a Parquet file, and not of a cell in them, of the disk or of a deadline."""
+    import duckdb  # noqa: PLC0415 - loaded already by whoever opened the connection
+
+    of_pages = isinstance(error, duckdb.InvalidInputException | duckdb.SerializationException)
+    return file.part.form.kind == "parquet" and (of_pages or type(error) is duckdb.Error) and REFUSED not in str(error)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dagster_planexec.errors import PortError
 from dagster_planexec.resources.loading.cells import Cell, literal
 from dagster_planexec.resources.loading.files import File
-from dagster_planexec.resources.loading.reader import reader_of
+from dagster_planexec.resources.loading.formats.parquet import relation
+from dagster_planexec.resources.loading.formats.workbook import Reject, sheet_records
+from dagster_planexec.resources.loading.reader import REFUSED, is_cut_off, reader_of
 from dagster_planexec.resources.loading.target import inserted, quoted, replacing, table
+from dagster_planexec.world.delivery.columnar import cut_off
 from dagster_planexec.world.delivery.delimited import Record, records, undecoded
 from dagster_planexec.world.delivery.words import SHOWN, shown
 from dagster_planexec.world.ingest import FileFormat, IngestReport, TextIngest
@@ -20,7 +23,6 @@ from dagster_planexec.world.ingest import FileFormat, IngestReport, TextIngest
 if TYPE_CHECKING:
     import duckdb
 
-REFUSED = "planexec refuses a cell: "
 _REJECT_COLUMNS = ("source", "line", "column", "value", "reason")
 
 
@@ -44,21 +46,19 @@ def load_by_record(
     rows, dropped = 0, Counter[str]()
     with replacing(connection, request):
         for number, file in enumerate(files):
-            whole, broken = scratch / f"whole-{number}.csv", scratch / f"broken-{number}.csv"
-            _divide(file, whole, broken, dropped)
-            form = FileFormat()
-            _keep_rejects(connection, request, f"select * from {reader_of(form, _REJECT_COLUMNS)}", broken)
-            names = ("line", *(f"f{index}" for index in range(len(file.header))))
+            reader, whole = _by_record(connection, request, file, scratch / f"{number}", dropped)
             judged = [c for c in file.cells if c.reason is not None]
             reasons = [f"({c.reason})" for c in judged]
             try:
                 if judged:
-                    _keep_rejects(connection, request, _refused_cells(file, judged, reader_of(form, names)), whole)
+                    _keep_rejects(connection, request, _refused_cells(file, judged, reader), whole)
                 values = ", ".join(f"{c.value} as {quoted(c.column.name)}" for c in file.cells)
                 good = " and ".join(f"{reason} is null" for reason in reasons) or "true"
-                query = f"select {values} from {reader_of(form, names)} where {good}"
+                query = f"select {values} from {reader} where {good}"
                 rows += inserted(connection, request, query, whole)
             except duckdb.InvalidInputException as error:
+                if is_cut_off(file, error):
+                    raise cut_off(file.part, error) from error
                 raise PortError(
                     "RAGGED_ROW",
                     f"{file.name} cannot be read: {' '.join(str(error).split())[:300]}",
@@ -70,21 +70,42 @@ def load_by_record(
     return IngestReport(rows, counts, first, code, dropped=dict(+dropped))
 
 
+def _by_record(
+    connection: duckdb.DuckDBPyConnection, request: TextIngest, file: File, scratch: Path, dropped: Counter[str]
+) -> tuple[str, Path]:
+    """What to select lines and cells from, and the path it takes; what cannot be converted at all is kept already."""
+    if file.part.form.kind == "parquet":
+        return relation(len(file.header), numbered=True), file.part.path.absolute()
+    scratch.mkdir()
+    whole, broken, form = scratch / "whole.csv", scratch / "broken.csv", FileFormat()
+    _divide(file, whole, broken, dropped)
+    _keep_rejects(connection, request, f"select * from {reader_of(form, _REJECT_COLUMNS)}", broken)
+    return reader_of(form, ("line", *(f"f{index}" for index in range(len(file.header))))), whole
+
+
 def _divide(file: File, whole: Path, broken: Path, dropped: Counter[str]) -> None:
     """Write every record again, with its line: those of the header's width to one file, all others to another."""
     width = len(file.header)
-    found = records(file.part, errors="surrogateescape", dropped=dropped)
-    next(found)
     with whole.open("w", encoding="utf-8", newline="") as good, broken.open("w", encoding="utf-8", newline="") as bad:
         keep, drop = csv.writer(good), csv.writer(bad)
         keep.writerow(["line", *(f"f{index}" for index in range(width))])
         drop.writerow(_REJECT_COLUMNS)
-        for record in found:
-            reject = _structural(record, file, width)
+        for record, refused in _records(file, whole.parent, dropped):
+            reject = _structural(record, file, width) or refused
             if reject is None:
                 keep.writerow([record.line, *record.fields])
             else:
                 drop.writerow([file.name, record.line, *reject])
+
+
+def _records(file: File, scratch: Path, dropped: Counter[str]) -> Iterator[tuple[Record, Reject | None]]:
+    if file.part.form.kind == "xlsx":
+        yield from sheet_records(file.part, file.columns, scratch, dropped)
+        return
+    found = records(file.part, errors="surrogateescape", dropped=dropped)
+    next(found)
+    for record in found:
+        yield record, None
 
 
 def _structural(record: Record, file: File, width: int) -> tuple[str, str, str] | None:

@@ -1,6 +1,6 @@
-"""Zip archives: which members are data. Python's zipfile opens the container for every reader; what it holds does not
-pass through one parser only.
+"""Zip archives: which members are data.
 
+Python's zipfile opens the container for every reader; what it holds goes through the two parsers of its format.
 The name of a member is compared with patterns and shown, and is never a path: nothing is unpacked under it.
 """
 
@@ -64,7 +64,7 @@ def data_members(opened: zipfile.ZipFile, form: FileFormat, name: str) -> tuple[
             hint="ask the vendor for the data, or correct `members` in the file contract",
         )
     for info in left:
-        if why := _unreadable(info):
+        if why := unreadable(info):
             raise broken(name, RuntimeError(f"member {shown(info.filename)} {why}"))
     if sum(info.file_size for info in left) > form.max_bytes:
         raise too_large(name, form.max_bytes)
@@ -90,7 +90,7 @@ def decode_all(file: BinaryIO, most: int) -> tuple[int, str | None]:
         with zipfile.ZipFile(file) as opened:
             for info in opened.infolist():
                 member = info.filename
-                if why := _unreadable(info):
+                if why := unreadable(info):
                     return size, f"member {shown(member)} {why}"
                 with opened.open(info) as stream:
                     for length in _lengths(stream):
@@ -108,7 +108,8 @@ def _lengths(stream: IO[bytes]) -> Iterator[int]:
         yield len(piece)
 
 
-def _unreadable(info: zipfile.ZipInfo) -> str:
+def unreadable(info: zipfile.ZipInfo) -> str:
+    """Why a member cannot be unpacked, in words; nothing if it can."""
     if info.flag_bits & _ENCRYPTED:
         return "needs a password"
     return "" if info.compress_type in _METHODS else f"is compressed by method {info.compress_type}, not by deflate"

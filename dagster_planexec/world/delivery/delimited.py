@@ -14,16 +14,13 @@ from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, MutableMapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from dagster_planexec.errors import PortError
-from dagster_planexec.world.delivery.parts import Part, parts_of, raw_bytes
+from dagster_planexec.world.delivery.parts import Part, raw_bytes
 from dagster_planexec.world.delivery.tail import dialect, last_records, without_tail
-from dagster_planexec.world.delivery.words import SHOWN, shown, too_large
+from dagster_planexec.world.delivery.words import shown
 from dagster_planexec.world.ingest import FileFormat, Trailer
-
-__all__ = ["SHOWN", "shown", "too_large"]
 
 Errors = Literal["strict", "surrogateescape"]
 LONGEST_LINE = 4_000_000
@@ -107,7 +104,7 @@ def body_of(part: Part, ended: list[tuple[Trailer, list[str]]] | None = None) ->
         yield from without_tail(pieces, part.form, [] if ended is None else ended) if part.form.trailers else pieces
 
 
-def trailers_of(part: Part) -> list[tuple[Trailer, list[str]]]:
+def trailers_of_text(part: Part) -> list[tuple[Trailer, list[str]]]:
     """The trailers of a part with their fields, the first of them first. Raises as `records`."""
     found: list[tuple[Trailer, list[str]]] = []
     quote = part.form.quote
@@ -195,12 +192,6 @@ def header_record(part: Part) -> Record | None:
             hint="declare the encoding the file really has",
         )
     return first
-
-
-def header_of(path: Path, form: FileFormat) -> tuple[str, ...]:
-    """The names in the header of the first part, untrimmed; none for a file without a record. Raises as `records`."""
-    first = header_record(parts_of(path, form)[0])
-    return tuple(first.fields) if first else ()
 
 
 def undecoded(text: str) -> bool:

@@ -41,16 +41,26 @@ def parts_of(path: Path, form: FileFormat) -> tuple[Part, ...]:
     """The parts of a file, in order.
 
     Raises:
-        PortError: As `data_members`.
+        PortError: BAD_CONTRACT if something is declared that its format has not; and as `data_members`.
     """
+    wrong = next(_not_of_its_kind(form), None)
+    if wrong is not None:
+        raise PortError("BAD_CONTRACT", f"{path.name} is {form.kind}, and {wrong}", hint="correct the file contract")
     if form.compression != "zip":
         return (Part(path, form),)
     with open(path, "rb", opener=without_links) as file, archive(file, path.name) as opened:
         return tuple(Part(path, form, member) for member in data_members(opened, form, path.name))
 
 
+def _not_of_its_kind(form: FileFormat) -> Iterator[str]:
+    if form.kind != "delimited" and form.compression != "none":
+        yield f"its contract declares the compression {form.compression}: it is packed within itself"
+    if form.kind == "parquet" and (form.trailers or form.skip_lines or form.header is not None):
+        yield "its contract declares trailers, lines to skip or no header: it has columns and rows, and nothing else"
+
+
 @contextmanager
-def raw_bytes(part: Part) -> Iterator[BinaryIO]:
+def raw_bytes(part: Part) -> Iterator[io.BufferedReader]:
     """The bytes of a part, decompressed as declared, whatever follows in further gzip members included.
 
     Raises:

@@ -54,7 +54,9 @@ def without_tail(chunks: Iterable[str], form: FileFormat, ended: list[tuple[Trai
     yield held[:at]
 
 
-def last_records(records: Iterable[Any], trailers: Sequence[Trailer], ended: list[tuple[Trailer, Any]]) -> Iterator[Any]:
+def last_records(
+    records: Iterable[Any], trailers: Sequence[Trailer], ended: list[tuple[Trailer, Any]]
+) -> Iterator[Any]:
     """All records but the trailers, which are put into `ended`, the first of them first.
 
     Args:

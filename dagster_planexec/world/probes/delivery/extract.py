@@ -11,14 +11,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from dagster_planexec.world.delivery.delimited import header_record
+from dagster_planexec.world.delivery.heads import header_of
 from dagster_planexec.world.delivery.parts import Part, parts_of
 from dagster_planexec.world.ingest import Counted, FileFormat
 from dagster_planexec.world.observation import Observation
 from dagster_planexec.world.ports import Ports
 from dagster_planexec.world.probe import Probe
+from dagster_planexec.world.probes.delivery.counting.parquet import count_parquet
 from dagster_planexec.world.probes.delivery.counting.tally import Tally, tally_of
 from dagster_planexec.world.probes.delivery.counting.text import count_text
+from dagster_planexec.world.probes.delivery.counting.workbook import count_sheet
 from dagster_planexec.world.subject import Subject, landed
 
 _READERS = {
@@ -30,7 +32,7 @@ _READERS = {
 
 @dataclass(frozen=True, slots=True)
 class HeaderOfExtract(Probe):
-    """Which columns does the file have? Facts: `headers`, of each of its parts, untrimmed; empty for one without any."""
+    """Which columns does the file have? Untrimmed; none for a part without a record."""
 
     path: Path
     format: FileFormat
@@ -49,7 +51,7 @@ class HeaderOfExtract(Probe):
         """Read the first record of every part. Facts: `header`, that of the first part, and `headers`."""
         if not self.path.is_file():
             return self.absent(ports, "there is no landed copy of that digest")
-        headers = tuple(_header(part) for part in parts_of(self.path, self.format))
+        headers = tuple(header_of(part) for part in parts_of(self.path, self.format))
         return self.seen(ports, {"header": headers[0], "headers": headers})
 
 
@@ -133,11 +135,12 @@ class CountExtracts(Probe):
         return self.seen(ports, {**found.facts(), "each": tuple(each)})
 
 
-def _header(part: Part) -> tuple[str, ...]:
-    first = header_record(part)
-    return tuple(first.fields) if first else ()
-
-
 def count_part(part: Part, counted: Counted | None, at_most: int | None) -> Tally:
     """Count one part, by the parser of its format."""
-    return count_text(part, counted, at_most)
+    match part.form.kind:
+        case "delimited":
+            return count_text(part, counted, at_most)
+        case "parquet":
+            return count_parquet(part, counted, at_most)
+        case "xlsx":
+            return count_sheet(part, counted, at_most)

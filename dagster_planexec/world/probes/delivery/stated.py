@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
-from dagster_planexec.world.delivery.delimited import trailers_of
+from dagster_planexec.world.delivery.heads import trailers_of
 from dagster_planexec.world.delivery.parts import Part, parts_of
 from dagster_planexec.world.delivery.words import shown
 from dagster_planexec.world.ingest import Counted, FileFormat, TextColumn, Trailer
 from dagster_planexec.world.observation import Fact, Observation
 from dagster_planexec.world.ports import Ports
 from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.probes.delivery.amounts import Amounts, shortest
+from dagster_planexec.world.probes.delivery.amounts import EXACT, Amounts, shortest
 from dagster_planexec.world.probes.delivery.extract import count_part
 from dagster_planexec.world.subject import Subject, landed
 
@@ -80,7 +80,7 @@ class StatedTotals(Probe):
         column = next(column for column in self.columns if column.name == of)
         read = Amounts(column.number)
         read.add((text,))
-        return None if read.unparsable or read.empty else shortest(read.total)
+        return None if read.unparsable or read.empty else _at_scale(read.total, column)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +113,10 @@ class FoundTotals(Probe):
             return self.absent(ports, "there is no landed copy of that digest")
         found: dict[str, Fact] = {}
         for part in parts_of(self.path, self.format):
-            seen: dict[str, Fact] = {}
-            for name, counted in self.counted or (("", None),):
+            seen: dict[str, Fact] = {} if self.counted else {ROWS: count_part(part, None, None).rows}
+            for name, counted in self.counted:
                 tally = count_part(part, counted, None)
-                seen[ROWS] = tally.rows
-                if name:
-                    seen[name] = shortest(tally.amounts.total)
+                seen |= {ROWS: tally.rows, name: _at_scale(tally.amounts.total, counted.amount)}
             found[part.name] = seen
         return self.seen(ports, {"parts": found})
 
@@ -135,6 +133,12 @@ def alone(column: TextColumn) -> Counted:
 
 def _lacks(rule: Trailer, there: list[Trailer]) -> bool:
     return rule.required and rule not in there
+
+
+def _at_scale(total: Decimal, column: TextColumn) -> Decimal:
+    """With the decimals that its column has; with those it needs, if they are more."""
+    short, scale = shortest(total), column.scale if column.type == "decimal" else 0
+    return EXACT.quantize(short, Decimal(1).scaleb(-scale)) if -int(short.as_tuple().exponent) <= scale else short
 
 
 def _count(text: str) -> int | None:

@@ -11,7 +11,7 @@ import io
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, Self
 
 from dagster_planexec.world.delivery.delimited import (
     REPEATED,
@@ -145,7 +145,7 @@ class _Utf8(io.RawIOBase):
         self._opened = ExitStack()
         self._started = self._ended = False
 
-    def __enter__(self) -> _Utf8:
+    def __enter__(self) -> Self:
         if is_respelt(self._part.form):
             pieces: Iterator[bytes] = (text.encode() for text in body_of(self._part, self.ended))
         else:
@@ -159,7 +159,7 @@ class _Utf8(io.RawIOBase):
     def _decoded(self) -> Iterator[bytes]:
         stream = self._opened.enter_context(raw_bytes(self._part))
         codec = codec_of(self._part.form)
-        decoder = codecs.getincrementaldecoder(marked_codec(self._part.form, stream))("strict")  # type: ignore[arg-type]
+        decoder = codecs.getincrementaldecoder(marked_codec(self._part.form, stream))("strict")
         while chunk := stream.read(_BLOCK):
             text = decoder.decode(chunk)
             yield chunk if codec == "utf-8-sig" else text.encode()

@@ -100,7 +100,7 @@ ACCEPTED: dict[str, tuple[FileContract, bytes, int, str]] = {
     "trailers": (invoice_contract(trailers=TOTAL), book([*GOOD, BLANK, ("TOTAL", 2, 0.9)]), 2, "0.90"),
     "days-as-text-too": (style(), book([HEAD, ("a", "02/03/2026", 1), ("b", DAY, 2)]), 2, "3.00"),
     "numbers-whatever-the-style": (style(thousands=".", decimal_mark=","), book([*GOOD, ("c", DAY, "1.000,50")]), 3, "1001.40"),
-    "negatives-as-declared": (style(negatives=("parentheses",)), book(GOOD[:2] + [("8", DAY, -0.2)]), 2, "0.90"),
+    "negatives-as-declared": (style(negatives=("parentheses",)), book([*GOOD[:2], ("8", DAY, -0.2)]), 2, "0.90"),
     "fifteen-digits": (style(), book([HEAD, ("a", DAY, 1234567890123.25)]), 1, "1234567890123.25"),
     "hidden-and-merged": (style(), book(GOOD, hidden), 2, "0.90"),
     "a-named-sheet": (style().model_copy(update={"sheet": "Sheet"}), book(GOOD, two_sheets), 2, "0.90"),

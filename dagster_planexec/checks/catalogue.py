@@ -17,8 +17,10 @@ from dagster_planexec.checks.fetch.object_is_unchanged import object_is_unchange
 from dagster_planexec.checks.fetch.watched_is_unchanged import watched_is_unchanged
 from dagster_planexec.checks.load.amounts_agree import amounts_agree
 from dagster_planexec.checks.load.control_totals_agree import control_totals_agree
+from dagster_planexec.checks.load.currency_is_declared import currency_is_declared
 from dagster_planexec.checks.load.extract_has_rows import extract_has_rows
 from dagster_planexec.checks.load.no_unexpected_columns import no_unexpected_columns
+from dagster_planexec.checks.load.rejects_are_allowed import rejects_are_allowed
 from dagster_planexec.checks.load.row_counts_agree import row_counts_agree
 from dagster_planexec.checks.load.schema_matches_contract import schema_matches_contract
 from dagster_planexec.checks.period.keys_are_present import keys_are_present
@@ -40,8 +42,10 @@ _ALL: tuple[Binder, ...] = (
     extract_has_rows,
     no_unexpected_columns,
     row_counts_agree,
+    rejects_are_allowed,
     amounts_agree,
     control_totals_agree,
+    currency_is_declared,
     schema_matches_contract,
     period_is_covered,
     keys_are_present,

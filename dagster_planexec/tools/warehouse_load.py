@@ -32,7 +32,10 @@ class LoadResult(Model):
 
 
 class WarehouseLoad(Tool):
-    """Replaces the table's rows. A refused row fails the load: rows never disappear in silence."""
+    """Replaces the table's rows. A refused row fails the load: rows never disappear in silence.
+
+    Where the contract allows some, the load goes on, and `rejects_are_allowed` looks at what was refused.
+    """
 
     def call(self, args: LoadArgs, call: ToolCall) -> Outcome:
         """Read the headers, then load everything in one transaction."""
@@ -54,10 +57,11 @@ class WarehouseLoad(Tool):
                 return Failed("OBJECT_GONE", f"there is no landed copy {path.name[:80]}")
         columns = _columns(contract)
         rejects = args.target + REJECTS
-        request = TextIngest(paths, form, columns, args.target, rejects)
+        sign = None if contract.sign is None else contract.sign.flat
+        request = TextIngest(paths, form, columns, args.target, rejects, contract.key, contract.amount, sign)
         call.require_wanted("the load")
         report = call.ports.warehouse.ingest(request, deadline_s=call.left_s)
-        if report.rejects:
+        if report.rejects and contract.allowed_rejects is None:
             return _refused(report, rejects)
         return Done(LoadResult(table=args.target, rows=report.rows_loaded, files=len(paths)))
 
@@ -78,8 +82,10 @@ class WarehouseLoad(Tool):
         preconditions=("extract_has_rows", "no_unexpected_columns"),
         postconditions=(
             "row_counts_agree",
+            "rejects_are_allowed",
             "amounts_agree",
             "control_totals_agree",
+            "currency_is_declared",
             "schema_matches_contract",
             "period_is_covered",
             "keys_are_present",
@@ -89,6 +95,10 @@ class WarehouseLoad(Tool):
             "BAD_AMOUNT": "look at the rejects table; correct the file, or declare its style in the contract",
             "BAD_DATE": "look at the rejects table; correct the file, or declare its format in the contract",
             "SCALE_OVERFLOW": "look at the rejects table; declare the scale the file really has",
+            "AMBIGUOUS_DATE": "ask the vendor which of the orders it is, and declare formats in the contract",
+            "NULL_KEY": "look at the rejects table; correct the lines without a key",
+            "UNKNOWN_VALUE": "look at the rejects table; find out what the word means, then add it to the contract",
+            "BAD_CONTRACT": "correct the named word of the file contract",
             "RAGGED_ROW": "look at the line that is named; an unquoted delimiter is the usual cause",
             "BAD_ENCODING": "declare the encoding the file really has",
             "TRUNCATED_STREAM": "ask the vendor to deliver the file again",

@@ -315,7 +315,7 @@ REFUSED: dict[str, tuple[FileContract, list[tuple[str, bytes]], str, str]] = {
     "25-two-that-are-one": (
         DRIFT, [("v.csv", b"paid date,Paid_Date,trans no,amount,supplier name\n,,,,\n")], "UNKNOWN_COLUMN", "same"
     ),
-    "26-undeclared": (invoices(), [("v.csv", case_file("26").read_bytes())], "BAD_AMOUNT", "line 5"),
+    "26-undeclared": (invoices(), [("v.csv", case_file("26").read_bytes())], "NULL_KEY", "line 5"),
 }  # fmt: skip
 
 

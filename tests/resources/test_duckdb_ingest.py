@@ -50,7 +50,9 @@ def rows(connection, table: str = "staging.t") -> list[tuple[object, ...]]:
 
 
 def rejects(connection) -> list[tuple[object, ...]]:
-    return connection.execute("select * from staging.t__rejects order by rowid").fetchall()
+    return connection.execute(
+        'select source, line, "column", value, reason from staging.t__rejects order by rowid'
+    ).fetchall()
 
 
 def amounts(connection) -> list[Decimal | None]:

@@ -68,12 +68,15 @@ def format_of(contract: FileContract, admission: Admission, sha256: str) -> File
 def records_of(scope: StepScope, *, at_most: int | None = None) -> Probe:
     """The independent count of what a load step reads; with the sum of its amounts, unless only the first count."""
     contract = contract_of(scope.task, scope.args)
+    allowed = contract.allowed_rejects
+    may_be_broken = allowed is not None and not {"RAGGED_ROW", "BAD_ENCODING"}.isdisjoint(allowed.codes)
     parts = tuple(
         CountExtract(
             scope.roots.landed_path(sha256),
             format_of(contract, scope.admission, sha256),
             None if at_most is not None else contract.counted,
             at_most,
+            may_be_broken,
         )
         for sha256 in scope.args.sources
     )

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dagster_planexec.errors import PortError
-from dagster_planexec.resources.loading.cells import Cell, cell
+from dagster_planexec.resources.loading.cells import Cell, absent, cell, cell_of_two
 from dagster_planexec.resources.loading.formats.parquet import columns_of, typed_cell
+from dagster_planexec.resources.loading.rows import judged
 from dagster_planexec.world.delivery.delimited import Record
 from dagster_planexec.world.delivery.headers import normal_header
 from dagster_planexec.world.delivery.heads import head_of
@@ -61,52 +61,50 @@ def _file_of(connection: duckdb.DuckDBPyConnection, part: Part, request: TextIng
     if first is None:
         raise PortError("EMPTY_EXTRACT", f"{part.name} has not even a header", hint="ask the vendor for the data")
     header = tuple(first.fields)
-    found = places(part, header, request)
-    cells = []
-    for column, index in zip(request.columns, found, strict=True):
+    cells: list[Cell] = []
+    columns: dict[int, TextColumn] = {}
+    for column in request.columns:
+        index = _place(part, header, column.name, (column.header, *column.aliases), required=column.header is not None)
+        other = None
+        if column.minus:
+            other = _place(part, header, f"{column.name} (minus)", column.minus, required=index is not None)
+        columns |= {at: column for at in (index, other) if at is not None}
         if index is None:
-            absent = f"cast(null as {column.sql_type})"
-            cells.append(Cell(column, absent, absent, None))
+            cells.append(absent(column))
         elif kinds:
-            cells.append(typed_cell(part, column, index, header[index], kinds[index]))
+            cells.append(typed_cell(part, column, [(at, kinds[at]) for at in (index, other) if at is not None]))
+        elif other is not None:
+            cells.append(cell_of_two(column, f"f{index}", f"f{other}"))
         else:
             cells.append(cell(_typed_too(column) if part.form.kind == "xlsx" else column, f"f{index}"))
     blank = max(0, first.line - 1 - part.form.skip_lines)
-    columns = {index: column for column, index in zip(request.columns, found, strict=True) if index is not None}
-    return File(part, header, blank, tuple(cells), columns)
+    return File(part, header, blank, judged(cells, request), columns)
 
 
 def _typed_too(column: TextColumn) -> TextColumn:
     return replace(column, formats=(TYPED_DATE, *column.formats)) if column.type == "date" else column
 
 
-def places(part: Part, header: tuple[str, ...], request: TextIngest) -> tuple[int | None, ...]:
-    """For every column of the table the position in the file; None for an optional one that is not there.
-
-    Raises:
-        PortError: MISSING_COLUMN, VALIDATION_ERROR if two columns are one.
-    """
+def _place(
+    part: Part, header: Sequence[str], wanted: str, names: Sequence[str | None], *, required: bool
+) -> int | None:
+    """Where the header has one of these names; None if it has none and need not."""
     rules = part.form.header_rules
     normal = [normal_header(name, rules) for name in header]
-    times = Counter(normal)
-    found: list[int | None] = []
-    for column in request.columns:
-        known = {normal_header(name, rules): name for name in (column.header, *column.aliases) if name is not None}
-        at = [index for index, name in enumerate(normal) if name in known]
-        if len(at) > 1 and times[normal[at[0]]] == len(at):
-            raise _twice(part, f"{len(at)} columns named {shown(header[at[0]].strip())}")
-        if len(at) > 1:
-            named = ", ".join(shown(header[i].strip()) for i in at)
-            raise _twice(part, f"columns {named} that all stand for {column.name!r}")
-        if not at and column.header is not None:
-            raise PortError(
-                "MISSING_COLUMN",
-                f"{part.name} has no column {' or '.join(shown(name) for name in known.values())} for "
-                f"{column.name!r}; it has {', '.join(shown(name.strip()) for name in header[:20])}",
-                hint="ask the vendor, or add the new header to the contract",
-            )
-        found.append(at[0] if at else None)
-    return tuple(found)
+    known = {normal_header(name, rules): name.strip() for name in names if name is not None}
+    at = [index for index, name in enumerate(normal) if name in known]
+    if len(at) > 1 and normal.count(normal[at[0]]) == len(at):
+        raise _twice(part, f"{len(at)} columns named {shown(header[at[0]].strip())}")
+    if len(at) > 1:
+        raise _twice(part, f"columns {', '.join(shown(header[i].strip()) for i in at)} that all stand for {wanted!r}")
+    if not at and required:
+        raise PortError(
+            "MISSING_COLUMN",
+            f"{part.name} has no column {' or '.join(shown(name) for name in known.values())} for {wanted!r}; "
+            f"it has {', '.join(shown(name.strip()) for name in header[:20])}",
+            hint="ask the vendor, or add the new header to the contract",
+        )
+    return at[0] if at else None
 
 
 def _twice(part: Part, what: str) -> PortError:

@@ -16,9 +16,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dagster_planexec.resources.loading.cells import Cell, literal
+from dagster_planexec.resources.loading.changes import Changes
 from dagster_planexec.resources.loading.files import File, files_of
-from dagster_planexec.resources.loading.reader import REFUSED, Relation, buffer_of, is_cut_off, straight, stream_error
+from dagster_planexec.resources.loading.orders import expect_formats
+from dagster_planexec.resources.loading.reader import Relation, buffer_of, is_cut_off, straight, stream_error
 from dagster_planexec.resources.loading.rejects import load_by_record
 from dagster_planexec.resources.loading.target import expect_table, inserted, quoted, replacing
 from dagster_planexec.world.delivery.columnar import cut_off
@@ -45,6 +46,7 @@ def ingest_text(connection: duckdb.DuckDBPyConnection, request: TextIngest) -> I
     expect_table(connection, request)
     files = tuple(file for path in request.paths for file in files_of(connection, path, request))
     with tempfile.TemporaryDirectory(prefix="planexec-ingest-") as scratch:
+        expect_formats(connection, request, files, Path(scratch))
         if request.format.kind == "xlsx":  # its rows are records already
             return load_by_record(connection, request, files, Path(scratch), "")
         try:
@@ -62,16 +64,17 @@ def _load_straight(
 ) -> IngestReport:
     import duckdb  # noqa: PLC0415 - heavy, and only needed here
 
-    rows, buffer, dropped = 0, buffer_of(connection), Counter[str]()
+    rows, buffer, dropped, changes = 0, buffer_of(connection), Counter[str](), Changes(request)
     with replacing(connection, request):
         for number, file in enumerate(files):
             try:
                 read = straight(file, scratch / f"straight-{number}", buffer)
-                values = ", ".join(f"{_must(c)} as {quoted(c.column.name)}" for c in file.cells)
+                values = ", ".join(f"{c.must} as {quoted(c.column.name)}" for c in file.cells)
                 query = f"select {values} from {read.sql} where {read.data}"
                 rows += inserted(connection, request, query, read.path)
                 dropped[TRAILERS] += read.trailers
                 dropped[REPEATED] += _repeated(connection, file, read)
+                changes.count(connection, file, read.sql, read.path, where=read.data)
             except (duckdb.InvalidInputException, UnicodeDecodeError) as error:
                 if is_cut_off(file, error):
                     raise cut_off(file.part, error) from error
@@ -82,7 +85,7 @@ def _load_straight(
                 if is_cut_off(file, error):
                     raise cut_off(file.part, error) from error
                 raise
-    return IngestReport(rows, {}, dropped=dict(+dropped))
+    return IngestReport(rows, {}, dropped=dict(+dropped), normalised=changes.by_column)
 
 
 def _repeated(connection: duckdb.DuckDBPyConnection, file: File, read: Relation) -> int:
@@ -91,16 +94,3 @@ def _repeated(connection: duckdb.DuckDBPyConnection, file: File, read: Relation)
         return 0
     found = connection.execute(f"select count(*) from {read.sql} where not ({read.data})", [str(read.path)]).fetchone()
     return int(found[0]) if found else 0
-
-
-def _must(c: Cell) -> str:
-    """The value of a cell, or an error that ends the statement.
-
-    It says nothing of the reason: DuckDB computes an expression that occurs twice for every row, needed or not.
-    """
-    if c.reason is None:
-        return c.value
-    refusal = f"cast(error({literal(REFUSED + c.column.name)}) as {c.column.sql_type})"
-    if c.column.nullable:
-        refusal = f"case when not ({c.empty}) then {refusal} end"
-    return f"coalesce({c.value}, {refusal})"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dagster_planexec.errors import PortError
-from dagster_planexec.resources.loading.cells import literal
+from dagster_planexec.resources.loading.cells import REFUSED, literal
 from dagster_planexec.resources.loading.files import File
 from dagster_planexec.resources.loading.formats.parquet import relation
 from dagster_planexec.world.delivery.delimited import body_of, codec_of, is_respelt
@@ -17,8 +17,6 @@ from dagster_planexec.world.ingest import FileFormat, Trailer
 if TYPE_CHECKING:
     import duckdb
 
-REFUSED = "planexec refuses a cell: "
-"""What our own error begins with, in a statement that ends at the first cell that is refused."""
 _LONGEST = 2_000_000
 """Bytes of a record at most."""
 _BUFFER, SMALL_BUFFER = 32_000_000, 8_000_000

@@ -5,15 +5,17 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dagster_planexec.errors import PortError
-from dagster_planexec.resources.loading.cells import Cell, literal
+from dagster_planexec.resources.loading.cells import REFUSED, Cell, literal
+from dagster_planexec.resources.loading.changes import Changes
 from dagster_planexec.resources.loading.files import File
 from dagster_planexec.resources.loading.formats.parquet import relation
 from dagster_planexec.resources.loading.formats.workbook import Reject, sheet_records
-from dagster_planexec.resources.loading.reader import REFUSED, is_cut_off, reader_of
+from dagster_planexec.resources.loading.reader import is_cut_off, reader_of
 from dagster_planexec.resources.loading.target import inserted, quoted, replacing, table
 from dagster_planexec.world.delivery.columnar import cut_off
 from dagster_planexec.world.delivery.delimited import Record, records, undecoded
@@ -43,7 +45,7 @@ def load_by_record(
     """
     import duckdb  # noqa: PLC0415 - heavy, and only needed here
 
-    rows, dropped = 0, Counter[str]()
+    rows, dropped, changes = 0, Counter[str](), Changes(request)
     with replacing(connection, request):
         for number, file in enumerate(files):
             reader, whole = _by_record(connection, request, file, scratch / f"{number}", dropped)
@@ -51,11 +53,12 @@ def load_by_record(
             reasons = [f"({c.reason})" for c in judged]
             try:
                 if judged:
-                    _keep_rejects(connection, request, _refused_cells(file, judged, reader), whole)
+                    _keep_rejects(connection, request, _refused_cells(file, judged, request, reader), whole)
                 values = ", ".join(f"{c.value} as {quoted(c.column.name)}" for c in file.cells)
                 good = " and ".join(f"{reason} is null" for reason in reasons) or "true"
                 query = f"select {values} from {reader} where {good}"
                 rows += inserted(connection, request, query, whole)
+                changes.count(connection, file, reader, whole, where=good)
             except duckdb.InvalidInputException as error:
                 if is_cut_off(file, error):
                     raise cut_off(file.part, error) from error
@@ -64,10 +67,11 @@ def load_by_record(
                     f"{file.name} cannot be read: {' '.join(str(error).split())[:300]}",
                     hint="look at the line; a cell of more than 2 MB is the usual cause",
                 ) from error
-        counts, first, code = _summary(connection, request, files)
+        counts, amounts = _by_code(connection, request)
+        first, code = _first(connection, request, files)
     if not counts and REFUSED in fault:
         raise PortError("INTERNAL", f"a cell was refused ({fault[:200]}), but no reject was found")
-    return IngestReport(rows, counts, first, code, dropped=dict(+dropped))
+    return IngestReport(rows, counts, first, code, amounts, dict(+dropped), changes.by_column)
 
 
 def _by_record(
@@ -79,7 +83,7 @@ def _by_record(
     scratch.mkdir()
     whole, broken, form = scratch / "whole.csv", scratch / "broken.csv", FileFormat()
     _divide(file, whole, broken, dropped)
-    _keep_rejects(connection, request, f"select * from {reader_of(form, _REJECT_COLUMNS)}", broken)
+    _keep_rejects(connection, request, f"select *, null from {reader_of(form, _REJECT_COLUMNS)}", broken)
     return reader_of(form, ("line", *(f"f{index}" for index in range(len(file.header))))), whole
 
 
@@ -123,15 +127,17 @@ def _printable(text: str) -> str:
     return text[:SHOWN].encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
-def _refused_cells(file: File, judged: Sequence[Cell], reader: str) -> str:
+def _refused_cells(file: File, judged: Sequence[Cell], request: TextIngest, reader: str) -> str:
+    worth = next((c.value for c in file.cells if c.column.name == request.amount), "null")
     found = ", ".join(
         f"{{'column': {literal(c.column.name)}, 'value': left({c.text}, {SHOWN}), 'reason': {c.reason}}}"
         for c in judged
     )
     some = " or ".join(f"({c.reason}) is not null" for c in judged)
     return (
-        f"select {literal(file.name)}, line, u['column'], u['value'], u['reason'] "
-        f"from (select line, unnest([{found}]) as u from {reader} where {some}) where u['reason'] is not null"
+        f"select {literal(file.name)}, line, u['column'], u['value'], u['reason'], worth "
+        f"from (select line, {worth} as worth, unnest([{found}]) as u from {reader} where {some}) "
+        "where u['reason'] is not null"
     )
 
 
@@ -139,25 +145,27 @@ def _keep_rejects(connection: duckdb.DuckDBPyConnection, request: TextIngest, qu
     connection.execute(f"insert into {table(request.rejects)} {query}", [str(path)])
 
 
-def _summary(
-    connection: duckdb.DuckDBPyConnection, request: TextIngest, files: Sequence[File]
-) -> tuple[dict[str, int], str, str]:
-    """Rejected rows by the code of their first reject; the first of all in words, and its code."""
-    kept = table(request.rejects)
-    by_row = connection.execute(
-        f"select reason, count(*) from (select source, line, arg_min(reason, n) as reason from "
-        f"(select *, rowid as n from {kept}) group by source, line) group by reason order by reason"
+def _by_code(connection: duckdb.DuckDBPyConnection, request: TextIngest) -> tuple[dict[str, int], dict[str, Decimal]]:
+    """Rejected rows, and what those are worth whose amount can be read, by the code of a row's first reject."""
+    found = connection.execute(
+        "select reason, count(*), sum(worth) from (select source, line, arg_min(reason, n) as reason, "
+        f"any_value(amount) as worth from (select *, rowid as n from {table(request.rejects)}) "
+        "group by source, line) group by reason order by reason"
     ).fetchall()
-    counts = dict(by_row)
-    # Files in the order of the request, then lines: the first thing to look at.
+    counts = {reason: count for reason, count, _ in found}
+    return counts, {reason: worth for reason, _, worth in found if worth is not None}
+
+
+def _first(connection: duckdb.DuckDBPyConnection, request: TextIngest, files: Sequence[File]) -> tuple[str, str]:
+    """The first reject in words, and its code: in the order of the request's files, then of lines."""
     order = " ".join(f"when {literal(file.name)} then {n}" for n, file in enumerate(files))
     row = connection.execute(
-        f'select source, line, "column", value, reason from {kept} '
+        f'select source, line, "column", value, reason from {table(request.rejects)} '
         f"order by case source {order} end, line, rowid limit 1"
     ).fetchone()
     if row is None:
-        return {}, "", ""
+        return "", ""
     source, line, column, value, reason = row
     cell_text = "an empty cell" if value is None else shown(value)
     where = column if reason == "RAGGED_ROW" else f"column {column!r}"
-    return counts, f"{source} line {line}, {where}: {cell_text} ({reason})", reason
+    return f"{source} line {line}, {where}: {cell_text} ({reason})", reason

@@ -12,10 +12,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dagster_planexec.errors import PortError
-from dagster_planexec.resources.loading.cells import Cell, cell, literal
+from dagster_planexec.resources.loading.cells import Cell, cell, cell_of_two, literal
 from dagster_planexec.world.delivery.columnar import cut_off
 from dagster_planexec.world.delivery.parts import Part
-from dagster_planexec.world.delivery.words import shown
 from dagster_planexec.world.ingest import NumberStyle, TextColumn
 
 if TYPE_CHECKING:
@@ -67,37 +66,54 @@ def relation(width: int, *, numbered: bool = False) -> str:
     return f"read_parquet(?) as t({names})"
 
 
-def typed_cell(part: Part, column: TextColumn, index: int, name: str, kind: str) -> Cell:
-    """The expressions of one column.
+def typed_cell(part: Part, column: TextColumn, places: Sequence[tuple[int, str]]) -> Cell:
+    """The expressions of one column, made of one column of the file, or of two (debits, and credits taken off).
+
+    Args:
+        part: The file.
+        column: What the contract declares.
+        places: Position and type of each.
 
     Raises:
         PortError: BAD_AMOUNT for a number in a floating type, BAD_FORMAT for anything else that is no text, number,
             date or truth value.
     """
-    value = f"f{index}"
-    text = f"nullif(cast({value} as varchar), '')"
-    scaled = _DECIMAL.fullmatch(kind)
-    if kind in _TEXT or kind.startswith("ENUM("):
-        return cell(column, text)
-    if kind in _INTEGERS or scaled is not None:
-        if scaled is not None and scaled[1] != "0":
-            text = f"rtrim(rtrim({text}, '0'), '.')"
-        plain = NumberStyle(minor_units=column.number.minor_units)
-        return cell(replace(column, number=plain) if column.type != "text" else column, text)
+    (index, kind), *others = places
     if kind == "DATE" or kind.startswith("TIMESTAMP"):
-        return _day(column, value, text, kind)
+        return _day(column, index, kind)
+    texts = [_text(part, column, at, of) for at, of in places]
+    typed = [of not in _TEXT for _, of in places]
+    if any(typed) and column.type != "text":
+        if not all(typed):
+            raise _not_exact(part, column, kind, "is not of the type of the one that is taken off")
+        column = replace(column, number=NumberStyle(minor_units=column.number.minor_units))
+    return cell_of_two(column, *texts) if others else cell(column, texts[0])
+
+
+def _text(part: Part, column: TextColumn, index: int, kind: str) -> str:
+    text = f"nullif(cast(f{index} as varchar), '')"
+    scaled = _DECIMAL.fullmatch(kind)
+    if kind in _TEXT or kind in _INTEGERS or kind.startswith("ENUM("):
+        return text
+    if scaled is not None:  # the zeros at its end are the type's, not the value's
+        return f"rtrim(rtrim({text}, '0'), '.')" if scaled[1] != "0" else text
     number = column.type in {"decimal", "integer"}
-    what = "holds no exact amount" if number else "is no text, number or date"
-    raise PortError(
+    raise _not_exact(part, column, kind, "holds no exact amount" if number else "is no text, number or date")
+
+
+def _not_exact(part: Part, column: TextColumn, kind: str, what: str) -> PortError:
+    number = column.type in {"decimal", "integer"}
+    return PortError(
         "BAD_AMOUNT" if number else "BAD_FORMAT",
-        f"{part.name}: column {shown(name)} for {column.name!r} is of type {kind[:40]}, which {what}",
+        f"{part.name}: the column for {column.name!r} is of type {kind[:40]}, which {what}",
         hint="ask the vendor for a DECIMAL column" if number else "ask the vendor for a column of text",
     )
 
 
-def _day(column: TextColumn, value: str, text: str, kind: str) -> Cell:
+def _day(column: TextColumn, index: int, kind: str) -> Cell:
+    value = f"f{index}"
     if column.type != "date":
-        return cell(column, text)
+        return cell(column, f"cast({value} as varchar)")
     if kind == "TIMESTAMP WITH TIME ZONE":
         value = f"({value} at time zone {literal(column.zone)})"
     return cell(replace(column, formats=("%Y-%m-%d",)), f"cast(cast({value} as date) as varchar)")

@@ -14,7 +14,7 @@ from decimal import Decimal
 
 from dagster_planexec.world.delivery.delimited import REPEATED, TRAILERS
 from dagster_planexec.world.delivery.tail import last_records
-from dagster_planexec.world.ingest import FileFormat, NumberStyle, TextColumn, Trailer
+from dagster_planexec.world.ingest import FileFormat, TextColumn, Trailer
 
 DIGITS = 15
 """Significant digits that a double keeps whatever they are, and that a spreadsheet shows."""
@@ -54,11 +54,7 @@ def text_of_cell(value: object, column: TextColumn | None = None) -> str:
             return "TRUE" if value else "FALSE"
         case int() | float():
             number = number_text(value)
-            return (
-                number
-                if column is None or column.type not in {"decimal", "integer"}
-                else _styled(number, column.number)
-            )
+            return number if column is None else styled(number, column)
         case dt.datetime() if (value.hour, value.minute, value.second, value.microsecond) != (0, 0, 0, 0):
             iso = value.strftime("%Y-%m-%d %H:%M:%S")
             return f"{iso[:10]} (date)" if column is not None and column.type == "date" else iso
@@ -116,12 +112,15 @@ def _filled(rows: Iterable[tuple[int, Sequence[object]]], form: FileFormat) -> I
             yield Row(line, list(cells[: len(fields)]), fields)
 
 
-def _styled(number: str, style: NumberStyle) -> str:
+def styled(number: str, column: TextColumn) -> str:
     """A plain number as the cells of its column are written."""
-    text = number.lstrip("-").replace(".", style.decimal_mark)
+    if column.type not in {"decimal", "integer"}:
+        return number
+    text = number.lstrip("-").replace(".", column.number.decimal_mark)
     if not number.startswith("-"):
         return text
-    match style.negatives[0] if "minus" not in style.negatives else "minus":
+    negatives = column.number.negatives
+    match "minus" if "minus" in negatives else negatives[0]:
         case "minus":
             return f"-{text}"
         case "trailing_minus":

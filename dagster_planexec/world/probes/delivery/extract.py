@@ -64,12 +64,15 @@ class CountExtract(Probe):
         format: How its bytes become fields.
         counted: What is added up; None: records are counted and nothing else.
         at_most: Stop when so many records are found; None counts them all.
+        broken: Whether records of another width than the header's, or with bytes that do not decode, are counted as
+            records whose amount cannot be read. Else the first of them is an error.
     """
 
     path: Path
     format: FileFormat
     counted: Counted | None = None
     at_most: int | None = None
+    broken: bool = False
 
     @property
     def subject(self) -> Subject:
@@ -95,12 +98,15 @@ class CountExtract(Probe):
     def tally(self) -> Tally:
         """Count, part by part, until it is enough."""
         first, *others = parts_of(self.path, self.format)
-        found = count_part(first, self.counted, self.at_most)
+        found = self._count(first, self.at_most)
         for part in others:
             if not found.whole:
                 break
-            found.include(count_part(part, self.counted, None if self.at_most is None else self.at_most - found.rows))
+            found.include(self._count(part, None if self.at_most is None else self.at_most - found.rows))
         return found
+
+    def _count(self, part: Part, at_most: int | None) -> Tally:
+        return count_part(part, self.counted, at_most, broken=self.broken)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +141,12 @@ class CountExtracts(Probe):
         return self.seen(ports, {**found.facts(), "each": tuple(each)})
 
 
-def count_part(part: Part, counted: Counted | None, at_most: int | None) -> Tally:
+def count_part(part: Part, counted: Counted | None, at_most: int | None = None, *, broken: bool = False) -> Tally:
     """Count one part, by the parser of its format."""
     match part.form.kind:
         case "delimited":
-            return count_text(part, counted, at_most)
+            return count_text(part, counted, at_most, broken=broken)
         case "parquet":
             return count_parquet(part, counted, at_most)
         case "xlsx":
-            return count_sheet(part, counted, at_most)
+            return count_sheet(part, counted, at_most, broken=broken)

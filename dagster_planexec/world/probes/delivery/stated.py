@@ -9,13 +9,14 @@ from decimal import Decimal
 from pathlib import Path
 
 from dagster_planexec.world.delivery.heads import trailers_of
+from dagster_planexec.world.delivery.numbers import Numbers
 from dagster_planexec.world.delivery.parts import Part, parts_of
 from dagster_planexec.world.delivery.words import shown
 from dagster_planexec.world.ingest import Counted, FileFormat, TextColumn, Trailer
 from dagster_planexec.world.observation import Fact, Observation
 from dagster_planexec.world.ports import Ports
 from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.probes.delivery.amounts import EXACT, Amounts, shortest
+from dagster_planexec.world.probes.delivery.amounts import EXACT, shortest
 from dagster_planexec.world.probes.delivery.extract import count_part
 from dagster_planexec.world.subject import Subject, landed
 
@@ -78,9 +79,9 @@ class StatedTotals(Probe):
     def _sum(self, of: str, text: str) -> Decimal | None:
         """Written as the cells of its column are."""
         column = next(column for column in self.columns if column.name == of)
-        read = Amounts(column.number)
-        read.add((text,))
-        return None if read.unparsable or read.empty else _at_scale(read.total, column)
+        read = Numbers(column)
+        number = None if read.is_empty(text) else read.read(text)
+        return None if number is None else _at_scale(number, column)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +114,9 @@ class FoundTotals(Probe):
             return self.absent(ports, "there is no landed copy of that digest")
         found: dict[str, Fact] = {}
         for part in parts_of(self.path, self.format):
-            seen: dict[str, Fact] = {} if self.counted else {ROWS: count_part(part, None, None).rows}
+            seen: dict[str, Fact] = {} if self.counted else {ROWS: count_part(part, None).rows}
             for name, counted in self.counted:
-                tally = count_part(part, counted, None)
+                tally = count_part(part, counted)
                 seen |= {ROWS: tally.rows, name: _at_scale(tally.amounts.total, counted.amount)}
             found[part.name] = seen
         return self.seen(ports, {"parts": found})

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 from dagster_planexec.errors import PortError
 from dagster_planexec.world.delivery.columnar import parquet_file
 from dagster_planexec.world.delivery.parts import Part
 from dagster_planexec.world.delivery.words import shown
-from dagster_planexec.world.ingest import Counted, NumberStyle
-from dagster_planexec.world.probes.delivery.counting.tally import Tally, amount_at, tally_of
+from dagster_planexec.world.delivery.workbook.rows import styled
+from dagster_planexec.world.ingest import Counted, TextColumn
+from dagster_planexec.world.probes.delivery.counting.tally import Tally, columns_at, places, tally_of
 
 _ROWS = 1 << 16
 
@@ -22,47 +23,42 @@ def count_parquet(part: Part, counted: Counted | None, at_most: int | None) -> T
     Raises:
         PortError: TRUNCATED_STREAM, TOO_LARGE, MISSING_COLUMN (no amount), BAD_AMOUNT (a floating type).
     """
+    found = tally_of(counted)
     with parquet_file(part) as opened:
-        names = opened.schema_arrow.names
-        at = amount_at(part, counted, names)
-        if at is None or counted is None:
-            found, columns = tally_of(None), []
-        else:
-            kind = opened.schema_arrow.field(at).type
-            found, columns = tally_of(_as_typed(part, counted, names[at], kind)), [names[at]]
-        for batch in opened.iter_batches(batch_size=_ROWS, columns=columns):
+        schema = opened.schema_arrow
+        at = places(part, counted, schema.names)
+        columns = () if counted is None else columns_at(counted)
+        read = [_reader(part, schema.field(i), column) for i, column in zip(at, columns, strict=True)]
+        names = list(dict.fromkeys(schema.names[index] for index in at))
+        for batch in opened.iter_batches(batch_size=_ROWS, columns=names):
             found.rows += batch.num_rows
             if found.is_enough(at_most):
                 break
-            if columns:
-                found.amounts.add(_texts(batch.column(0)))
+            texts = [one(batch.column(schema.names[i]).to_pylist()) for i, one in zip(at, read, strict=True)]
+            for cells in zip(*texts, strict=True):
+                found.amounts.add(cells)
     return found
 
 
-def _as_typed(part: Part, counted: Counted, name: str, kind: Any) -> Counted:  # noqa: ANN401 - pyarrow has no types
-    """How the column's values are written as text: those that are numbers as any program writes them."""
+def _reader(part: Part, field: Any, column: TextColumn) -> Callable[[list[Any]], list[str]]:  # noqa: ANN401 - pyarrow has no types
+    """How the values of a column become text, as their column is written; those that are numbers without a style."""
     import pyarrow as pa  # noqa: PLC0415 - heavy, and only needed here
 
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        return counted
+    kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+    text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    if text or (column.type == "text" and (pa.types.is_boolean(kind) or pa.types.is_integer(kind))):
+        return lambda values: ["" if value is None else str(value) for value in values]
     if pa.types.is_decimal(kind) or pa.types.is_integer(kind):
-        plain = NumberStyle(minor_units=counted.amount.number.minor_units)
-        return replace(counted, amount=replace(counted.amount, number=plain))
+        return lambda values: ["" if value is None else styled(_plain(value), column) for value in values]
+    if pa.types.is_boolean(kind):
+        return lambda values: ["" if value is None else str(value).lower() for value in values]
     raise PortError(
         "BAD_AMOUNT",
-        f"{part.name}: column {shown(name)} is of type {str(kind)[:40]}, which holds no exact amount",
+        f"{part.name}: column {shown(field.name)} is of type {str(kind)[:40]}, which holds no exact amount",
         hint="ask the vendor for a DECIMAL column",
     )
 
 
-def _texts(column: Any) -> Iterator[str]:  # noqa: ANN401 - pyarrow has no types
-    for value in column.to_pylist():
-        if value is None:
-            yield ""
-        elif isinstance(value, str | int):
-            yield str(value)
-        else:  # the zeros at its end are the type's, not the value's
-            text = format(value, "f")
-            yield text.rstrip("0").rstrip(".") if "." in text else text
+def _plain(value: int | Decimal) -> str:
+    text = format(value, "f") if isinstance(value, Decimal) else str(value)
+    return text.rstrip("0").rstrip(".") if "." in text else text  # the zeros at its end are the type's

@@ -10,7 +10,7 @@ from dagster_planexec.errors import PortError
 from dagster_planexec.world.delivery.headers import normal_header
 from dagster_planexec.world.delivery.parts import Part
 from dagster_planexec.world.delivery.words import shown
-from dagster_planexec.world.ingest import Counted, NumberStyle
+from dagster_planexec.world.ingest import Counted, TextColumn
 from dagster_planexec.world.observation import Fact
 from dagster_planexec.world.probes.delivery.amounts import Amounts, shortest
 
@@ -45,7 +45,7 @@ class Tally:
         """As facts of an observation.
 
         Facts: `rows`, `sum` (of the amounts that can be read), `unparsable`, `empty`, `whole` (all was counted),
-        `parts` (how many were read), `dropped` (records that are no data, by what they are; if there are any).
+        `parts` (how many were read), `sums` (by currency, if one is counted), `dropped` (records that are no data, by what they are; if there are any).
         """
         facts: dict[str, Fact] = {
             "rows": self.rows,
@@ -55,30 +55,53 @@ class Tally:
             "whole": self.whole,
             "parts": self.parts,
         }
+        if self.amounts.sums:
+            facts["sums"] = {name: shortest(amount) for name, amount in sorted(self.amounts.sums.items())}
         return facts | ({"dropped": dict(self.dropped)} if self.dropped else {})
+
+
+NOTHING = Counted(TextColumn("amount", None, "decimal"))
+"""What is read of no file: where only records are counted."""
 
 
 def tally_of(counted: Counted | None) -> Tally:
     """Nothing yet."""
-    return Tally(Amounts(NumberStyle() if counted is None else counted.amount.number))
+    return Tally(Amounts(counted or NOTHING))
 
 
-def amount_at(part: Part, counted: Counted | None, header: Sequence[str]) -> int | None:
-    """The position of the amount; None if nothing is added up.
+def places(part: Part, counted: Counted | None, header: Sequence[str]) -> tuple[int, ...]:
+    """Where the cells stand that are counted, in the order in which `Amounts` takes them; none: nothing is counted.
 
     Raises:
-        PortError: MISSING_COLUMN if it has none, or several.
+        PortError: MISSING_COLUMN if one of them is not there, or more than once.
     """
     if counted is None:
-        return None
+        return ()
+    wanted = [("the amount", counted.amount.aliases)]
+    if counted.amount.minus:
+        wanted.append(("what is taken off the amount", counted.amount.minus))
+    if counted.document is not None:
+        wanted.append(("the kind of document", counted.document.aliases))
+    if counted.currency is not None:
+        wanted.append(("the currency", counted.currency.aliases))
+    return tuple(_place(part, header, what, names) for what, names in wanted)
+
+
+def columns_at(counted: Counted) -> tuple[TextColumn, ...]:
+    """The declaration of each of these cells, in the same order."""
+    told = [one for one in (counted.document, counted.currency) if one is not None]
+    return (counted.amount, *((counted.amount,) if counted.amount.minus else ()), *told)
+
+
+def _place(part: Part, header: Sequence[str], what: str, names: Sequence[str]) -> int:
     rules = part.form.header_rules
-    known = {normal_header(name, rules) for name in counted.amount.aliases}
+    known = {normal_header(name, rules): name for name in names}
     at = [index for index, name in enumerate(header) if normal_header(name, rules) in known]
     if len(at) == 1:
         return at[0]
-    what = "no column" if not at else f"{len(at)} columns"
+    seen = "no column" if not at else f"{len(at)} columns"
     raise PortError(
         "MISSING_COLUMN",
-        f"{part.name} has {what} for the amount ({' or '.join(shown(n) for n in sorted(known))})",
+        f"{part.name} has {seen} for {what} ({' or '.join(shown(n) for n in sorted(known.values()))})",
         hint="ask the vendor, or add the new header to the contract",
     )

@@ -24,16 +24,23 @@ from dagster_planexec.world.delivery.delimited import (
     marked_codec,
     ragged,
     records,
+    undecoded,
 )
 from dagster_planexec.world.delivery.parts import Part, raw_bytes
 from dagster_planexec.world.ingest import Counted
-from dagster_planexec.world.probes.delivery.counting.tally import Tally, amount_at, tally_of
+from dagster_planexec.world.probes.delivery.counting.tally import Tally, places, tally_of
 
 _BLOCK = 1 << 20
 
 
-def count_text(part: Part, counted: Counted | None, at_most: int | None) -> Tally:
+def count_text(part: Part, counted: Counted | None, at_most: int | None, *, broken: bool) -> Tally:
     """Count the records of a part, and add up.
+
+    Args:
+        part: What is read.
+        counted: What is added up.
+        at_most: Where counting may stop.
+        broken: As of `CountExtract`.
 
     Raises:
         PortError: RAGGED_ROW with its line, BAD_ENCODING, TRUNCATED_STREAM, TOO_LARGE, MISSING_COLUMN (no amount).
@@ -41,7 +48,8 @@ def count_text(part: Part, counted: Counted | None, at_most: int | None) -> Tall
     first = header_record(part)
     if first is None:
         return tally_of(counted)
-    return _by_arrow(part, counted, at_most, first.fields) or _by_csv(part, counted, at_most, first.fields)
+    fast = None if broken else _by_arrow(part, counted, at_most, first.fields)
+    return fast or _by_csv(part, counted, at_most, first.fields, broken=broken)
 
 
 def _by_arrow(part: Part, counted: Counted | None, at_most: int | None, header: Sequence[str]) -> Tally | None:
@@ -51,10 +59,10 @@ def _by_arrow(part: Part, counted: Counted | None, at_most: int | None, header: 
 
     if len(header) == 1:
         return None  # an empty line and an empty cell look the same
-    at, form, found = amount_at(part, counted, header), part.form, tally_of(counted)
+    at, form, found = places(part, counted, header), part.form, tally_of(counted)
     names = [f"f{index}" for index in range(len(header))]
-    amounts = names[at or 0]
-    wanted = names if form.repeated_headers else [amounts]
+    cells = [names[index] for index in at]
+    wanted = names if form.repeated_headers else list(dict.fromkeys(cells)) or names[:1]
     with _Utf8(part) as source:
         try:
             with (
@@ -84,8 +92,8 @@ def _by_arrow(part: Part, counted: Counted | None, at_most: int | None, header: 
                     found.rows += batch.num_rows
                     if found.is_enough(at_most):
                         return found
-                    if at is not None:
-                        adding = adder.submit(found.amounts.add_batch, batch.column(amounts))
+                    if cells:
+                        adding = adder.submit(found.amounts.add_batch, [batch.column(name) for name in cells])
                 if adding is not None:
                     adding.result()
         except Exception as error:
@@ -116,19 +124,22 @@ def _without_headers(batch: Any, header: Sequence[str], found: Tally) -> Any:  #
     return kept
 
 
-def _by_csv(part: Part, counted: Counted | None, at_most: int | None, header: Sequence[str]) -> Tally:
+def _by_csv(part: Part, counted: Counted | None, at_most: int | None, header: Sequence[str], *, broken: bool) -> Tally:
     """The slow count, which names the line of what is wrong."""
-    at, found = amount_at(part, counted, header), tally_of(counted)
-    all_records = records(part, dropped=found.dropped)
+    at, found = places(part, counted, header), tally_of(counted)
+    all_records = records(part, errors="surrogateescape" if broken else "strict", dropped=found.dropped)
     next(all_records)
     for record in all_records:
-        if len(record.fields) != len(header):
+        fits = len(record.fields) == len(header)
+        if not fits and not broken:
             raise ragged(part, record, len(header))
         found.rows += 1
         if found.is_enough(at_most):
             break
-        if at is not None:
-            found.amounts.add((record.fields[at],))
+        if broken and not (fits and not any(undecoded(text) for text in record.fields)):
+            found.amounts.skip()
+        elif at:
+            found.amounts.add([record.fields[index] for index in at])
     return found
 
 

@@ -34,6 +34,11 @@ def judged(folder: Path, contract: FileContract, files: Sequence[tuple[str, byte
     loading = Loading(folder, contract)
     for name, raw in files:
         loading.land(raw, f"vendor/{name}")
+    with loading.warehouse.together():
+        return _judged(loading)
+
+
+def _judged(loading: Loading) -> Judged:
     pre = _first(loading, WarehouseLoad.contract.preconditions, "pre")
     if pre is not None:
         return pre

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO
 
 from dagster_planexec.errors import PlanexecError
-from dagster_planexec.world.delivery.delimited import shown
+from dagster_planexec.world.delivery.words import shown
 from dagster_planexec.world.ingest import Compression
 from dagster_planexec.world.local.regular import open_named
 

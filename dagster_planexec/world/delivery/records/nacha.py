@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from typing import TextIO
 
 from dagster_planexec.errors import PortError
-from dagster_planexec.world.delivery.delimited import Record, shown
+from dagster_planexec.world.delivery.delimited import Record
 from dagster_planexec.world.delivery.records.stated import Stated, whole
+from dagster_planexec.world.delivery.words import shown
 
 _WIDTH = 94
 FIELDS: dict[str, tuple[int, int]] = {

@@ -14,12 +14,17 @@ from assets.demo import saturday
 from assets.demo.local_s3 import LocalS3
 from assets.demo.world import DemoWorld
 from dagster_planexec.contract.plausible import Plausible
-from dagster_planexec.journal.admission import decode_admission
+from dagster_planexec.contract.tool import Admission
+from dagster_planexec.contract.verdict import Side, Verdict
+from dagster_planexec.journal.admission import decode_admission, encode_admission, inputs_digest
 from dagster_planexec.journal.history import JournalHistory
 from dagster_planexec.journal.journal import Journal
+from dagster_planexec.journal.results import DoneStep, save_done
 from dagster_planexec.journal.run_report import RunReport
 from dagster_planexec.world.history import PastPeriod
+from dagster_planexec.world.observation import Observation, Source
 from dagster_planexec.world.period import Period
+from dagster_planexec.world.subject import table
 from tests.projects.year.task import CHARGES, DATA, EMPTY, INFLATED, TASK, month
 from tests.support.flagship import CREDENTIALS
 from tests.support.months import World
@@ -164,3 +169,61 @@ def test_another_suite_is_another_attempt(year: Any, tmp_path: Path) -> None:
     assert (second.status, second.code) == ("stopped", "SUITE_FAILED")
     assert second.attempt not in {first.attempt, reports["2025-06"].attempt}
     world.task = PLAUSIBLE
+
+
+def month_that(
+    journal: Journal, period: str, status: str, *, rows: int = 1, task: str = TASK.name, anew: str = "a"
+) -> str:
+    """An attempt that ended so, with a load of so many rows."""
+    admission = encode_admission(Admission((), {}, {}))
+    attempt, _ = journal.open_attempt(
+        task=task, version="1", period=period, inputs_digest=anew, admission=admission
+    )  # fmt: skip
+    seen = Observation(Source(table("t"), "SQL"), "seen", {"rows": rows})
+    verdict = Verdict(
+        "row_counts_agree", "post", "passed", Side(rows, seen.source), Side(rows, seen.source), None, "as many"
+    )
+    save_done(journal, attempt.id, DoneStep("i", "load", "warehouse.load", "r", {}, {}, seen, (), (verdict,), 1, 0.0))
+    if status != "open":
+        journal.close_run(attempt.id, "r", status, None)
+    return attempt.id
+
+
+def test_what_counts(journal: Journal) -> None:
+    """Settled, earlier, of this task, the newest attempt of each period; twelve of them, the latest."""
+    before = JournalHistory(journal, TASK).settled_before
+
+    def seen(period: str = "2025-06") -> list[tuple[str, int | None]]:
+        return [(one.period, one.rows) for one in before(Period.parse(period, "month"))]
+
+    assert seen() == []
+    month_that(journal, "2025-05", "settled", rows=5)
+    for status in ("open", "held", "stopped", "rejected", "error", "waiting"):
+        month_that(journal, "2025-03", status, anew=status)
+        assert seen() == [("2025-05", 5)], status
+    month_that(journal, "2025-01", "settled", rows=1)
+    month_that(journal, "2025-06", "settled", rows=6)  # this very period, and one after it
+    month_that(journal, "2025-07", "settled", rows=7)
+    month_that(journal, "2025-02", "settled", task="another task")
+    month_that(journal, "2025-Q1", "settled")  # of a time when the task had quarters
+    assert seen() == [("2025-01", 1), ("2025-05", 5)]
+    month_that(journal, "2025-05", "settled", rows=50, anew="corrected")
+    assert seen() == [("2025-01", 1), ("2025-05", 50)]
+    month_that(journal, "2025-05", "stopped", anew="corrected again")
+    assert seen() == [("2025-01", 1)]
+    for number in range(1, 13):
+        month_that(journal, f"2024-{number:02d}", "settled", rows=number)
+    assert [period for period, _ in seen()] == [f"2024-{number:02d}" for number in range(2, 13)] + ["2025-01"]
+
+
+def test_the_past_is_written_and_read(journal: Journal) -> None:
+    """With the admission record, to the last digit; and it is no part of what makes an attempt another one."""
+    past = (
+        PastPeriod("2025-01", "att", frozenset({"b", "a"}), 3, Decimal("10.10"), {"ledger": (3, 2)}),
+        PastPeriod("2025-02", "x"),
+    )
+    with_past, without = Admission((), {}, {}, past=past, suites={"lines": "0" * 64}), Admission((), {}, {})
+    assert decode_admission(encode_admission(with_past)) == with_past
+    assert set(encode_admission(without)) == {"objects", "tables", "sql_sha256", "at"}
+    assert inputs_digest(replace(with_past, past=()), recipe={}) == inputs_digest(with_past, recipe={})
+    assert inputs_digest(without, recipe={}) != inputs_digest(with_past, recipe={})

@@ -40,7 +40,7 @@ def document_of(tried: Tried, looked_up: Mapping[str, Any] | None = None) -> dic
     | `sum_positive`, `sum_negative` | the same of amounts above and below zero |
     | `sums` | the same by currency |
     | `in_period`, `in_period_sum` | of the rows dated in the period; null without a period or a date column |
-    | `rejects` | `rows`, `by_reason`, and the `first` of them: source, line, column, value, reason |
+    | `rejects` | `rows`, `by_reason`, their readable `amounts` by reason, and the `first` of them: source, line, column, value, reason |
     | `final` | whether every line is final, and the `estimated_rows` that are not with their `estimated_sum`; null if the contract says nothing of it |
     | `report_allowed` | whether a report may be written: of a bill that is an estimate it may, and no money moves |
     | `files` | key, bytes and SHA-256 of each |
@@ -68,6 +68,7 @@ def document_of(tried: Tried, looked_up: Mapping[str, Any] | None = None) -> dic
         "rejects": {
             "rows": figures.rejects,
             "by_reason": figures.by_reason,
+            "amounts": {reason: at_scale(contract, worth) for reason, worth in figures.reject_amounts.items()},
             "first": [reject | {"source": tried.name_of(reject["source"])} for reject in figures.first_rejects],
         },
         "final": _final(tried),

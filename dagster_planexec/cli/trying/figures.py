@@ -33,6 +33,8 @@ class Figures:
     in_period_sum: Decimal | None = None
     rejects: int = 0
     by_reason: dict[str, int] = field(default_factory=dict)
+    reject_amounts: dict[str, Decimal] = field(default_factory=dict)
+    """What the rejected rows whose amount can be read are worth, by reason."""
     first_rejects: tuple[dict[str, Any], ...] = ()
     estimated_rows: int = 0
     estimated_sum: Decimal = Decimal(0)
@@ -121,7 +123,11 @@ def _rejected(session: Session, table: str) -> dict[str, Any]:
     rejects = session.quote(table + REJECTS)
     if session.describe(table + REJECTS) is None:
         return {}
-    by_reason = session.rows(f"select reason, count(distinct (source, line)) from {rejects} group by 1 order by 1")
+    # A row can be at fault in several cells; it counts once under each reason.
+    by_reason = session.rows(
+        f"select reason, count(*), sum(amount) from (select distinct source, line, reason, amount from {rejects}) "
+        "group by 1 order by 1"
+    )
     total = session.rows(f"select count(*) from (select distinct source, line from {rejects})")[0][0]
     first = session.rows(
         f'select source, line, "column", value, reason from {rejects} order by source, line, rowid '
@@ -130,7 +136,8 @@ def _rejected(session: Session, table: str) -> dict[str, Any]:
     names = ("source", "line", "column", "value", "reason")
     return {
         "rejects": count_of(total),
-        "by_reason": {str(reason): count_of(count) for reason, count in by_reason},
+        "by_reason": {str(reason): count_of(count) for reason, count, _ in by_reason},
+        "reject_amounts": {str(reason): exact_sum(worth, table) for reason, _, worth in by_reason},
         "first_rejects": tuple(dict(zip(names, row, strict=True)) for row in first),
     }
 

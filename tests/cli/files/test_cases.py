@@ -142,8 +142,9 @@ def test_23_the_line_with_a_field_too_many_is_named() -> None:
 
     document = ingest("23").document
 
-    assert f"line {truth['line']} has {truth['fields']} fields" in document["text"]
-    assert f"the header has {truth['expected_fields']}" in document["text"]
+    (reject,) = document["rejects"]["first"]
+    assert (reject["line"], reject["reason"]) == (truth["line"], truth["error"])
+    assert reject["column"] == f"{truth['fields']} fields, the header has {truth['expected_fields']}"
     assert document["outcome"] == "refuse"
 
 

@@ -63,8 +63,11 @@ def _table(observed: Observation, against: Observation | Stated) -> Finding:
     wrong_ones = [(trailer, of, value) for (trailer, of), value in want.items() if value != got[of]]
     expected, seen = _in_words((of, value) for (_, of), value in want.items()), _in_words(got.items())
     if wrong_ones:
-        trailer, of, value = wrong_ones[0]
-        text = f"the trailer {trailer} states {_one(of, value)}; the table has {_one(of, got[of])} ({_other(got, of)})"
+        trailer = wrong_ones[0][0]
+        said = [(of, value) for (mark, of), value in want.items() if mark == trailer]
+        there = _in_words((of, got[of]) for of, _ in said)
+        # All that it states: a count that is wrong is best understood beside its sum.
+        text = f"the trailer {trailer} states {_in_words(said)}; the table has {there}"
         return Finding("failed", expected, seen, text, "CONTROL_TOTAL_MISMATCH")
     return Finding("passed", expected, seen, f"the trailers state {expected}, and the table has {seen}")
 

@@ -11,7 +11,7 @@ from typing import TextIO
 
 from dagster_planexec.errors import PortError
 from dagster_planexec.world.delivery.delimited import Record
-from dagster_planexec.world.delivery.records.stated import Stated, whole
+from dagster_planexec.world.delivery.records.stated import CUT, Stated, whole
 from dagster_planexec.world.delivery.words import shown
 
 _WIDTH = 94
@@ -62,7 +62,7 @@ class Controls:
     def end(self, number: int) -> None:
         """The file has ended: a file without its control was cut off."""
         if not self._closed:
-            self.stated.append(Stated("file control", number, "a record of type 9", "the file ends"))
+            self.stated.append(Stated("file control", number, "a record of type 9", CUT))
 
     def _add(self, name: str, amount: int) -> None:
         self._batch[name] += amount

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+CUT = "the file ends"
+"""What is found of a control record that is not there."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stated:

@@ -17,7 +17,7 @@ from typing import TextIO
 
 from dagster_planexec.errors import PortError
 from dagster_planexec.world.delivery.delimited import Record
-from dagster_planexec.world.delivery.records.stated import Stated, whole
+from dagster_planexec.world.delivery.records.stated import CUT, Stated, whole
 from dagster_planexec.world.delivery.words import shown
 
 _ISA = 106
@@ -84,7 +84,7 @@ class Controls:
         closes = {"ST": "SE", "GS": "GE", "ISA": "IEA"}
         for kind in ("ST", "GS", "ISA"):
             if kind in self._open:
-                self.stated.append(Stated(f"{closes[kind]}, which closes {kind}", line, closes[kind], "the file ends"))
+                self.stated.append(Stated(f"{closes[kind]}, which closes {kind}", line, closes[kind], CUT))
 
     def _state(self, name: str, segment: Segment, stated: str, found: int) -> None:
         self.stated.append(Stated(name, segment.line, whole(stated), str(found)))

@@ -1,4 +1,4 @@
-"""The specification of a typed reconciliation: what it says, what it is refused for, and what it leaves to the contracts."""
+"""The specification of a typed reconciliation: what it says, what it is refused for, what contracts fill in."""
 
 from __future__ import annotations
 

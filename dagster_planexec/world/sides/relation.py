@@ -11,7 +11,7 @@ from typing import Literal
 
 from dagster_planexec.errors import PortError
 from dagster_planexec.world.ports import Session, SqlValue
-from dagster_planexec.world.sides.comparison.shape import BLANKS, Word
+from dagster_planexec.world.sides.comparison.shape import BLANKS, ODD, Word
 
 Part = Literal["side", "lookup", "filter"]
 
@@ -61,7 +61,7 @@ def _text(column: str, words: tuple[Word, ...] | None) -> str:
     if words is None:
         return f"trim({column})"
     blanks = "".join(f" || chr({ord(blank)})" for blank in BLANKS).removeprefix(" || ")
-    text = f"trim({column}, {blanks})"
+    text = f"case when regexp_matches({column}, '{ODD}') then trim({column}, {blanks}) else {column} end"
     for word in words:
         match word:
             case "upper" | "lower":
@@ -73,7 +73,7 @@ def _text(column: str, words: tuple[Word, ...] | None) -> str:
                 text = f"replace({text}, '-', '')"
             case "strip_leading_zeros":
                 text = f"regexp_replace({text}, '^0+(.)', '\\1')"
-    return f"trim({text}, {blanks})"
+    return f"trim({text}, {blanks})" if words else text
 
 
 def _day(value: dt.date | None) -> str:

@@ -7,7 +7,7 @@ from functools import partial
 
 from sqlglot import exp
 
-from dagster_planexec.world.sides.comparison.shape import BLANKS, Word
+from dagster_planexec.world.sides.comparison.shape import BLANKS, ODD, Word
 
 _CASE = frozenset({"upper", "lower"})
 
@@ -18,16 +18,21 @@ def key_parts(columns: Sequence[str], words: Sequence[Word], dialect: str) -> li
 
 
 def _part(column: str, words: Sequence[Word], dialect: str) -> exp.Expr:
-    text: exp.Expr = _trimmed(exp.cast(exp.column(column, quoted=True), "TEXT"))
+    text: exp.Expr = _trimmed(exp.cast(exp.column(column, quoted=True), "TEXT"), dialect)
     for word in words:
         text = _DO[word](text, dialect)
     if not _CASE.issuperset(words):
-        text = _trimmed(text)  # a hyphen that went may have had a blank beside it
+        text = _trimmed(text, dialect)  # a hyphen that went may have had a blank beside it
     return exp.func("NULLIF", text, exp.Literal.string(""))
 
 
-def _trimmed(text: exp.Expr) -> exp.Expr:
-    return exp.Trim(this=text, expression=exp.Literal.string(BLANKS), position="BOTH")
+def _trimmed(text: exp.Expr, dialect: str) -> exp.Expr:
+    trimmed = exp.Trim(this=text, expression=exp.Literal.string(BLANKS), position="BOTH")
+    if dialect != "duckdb":
+        return trimmed
+    # DuckDB trims named characters ten times slower than it finds out that a text has nothing but visible ASCII.
+    odd = exp.RegexpLike(this=text.copy(), expression=exp.Literal.string(ODD))
+    return exp.case().when(odd, trimmed).else_(text.copy())
 
 
 def _replaced(pattern: str, by: str, text: exp.Expr, dialect: str) -> exp.Expr:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -69,14 +69,15 @@ def keys_of(comparison: Comparison) -> list[str]:
     return [f"k{n}" for n in range(len(comparison.key))]
 
 
-def carried(comparison: Comparison, *, of: Iterable[int] = (0, 1)) -> list[str]:
+def carried(comparison: Comparison) -> list[str]:
     """The columns that a line has beside key, status and `differing`, in order."""
     return [
         f"{name}_{at}"
         for name in (
             "n", "amount", "currency", *(n for n, _ in comparison.numbers), *(n for n, _ in comparison.attributes)
         )
-        for at in of
+        for at in (0, 1)
+        if name != "currency" or comparison.carries_currency(at)
     ]  # fmt: skip
 
 

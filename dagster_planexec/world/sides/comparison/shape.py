@@ -31,6 +31,8 @@ BLANKS = (
     "\u2028\u2029\u202f\u205f\u3000"
 )
 """What counts as blank in a key: the white space of Unicode. Named one by one, as each warehouse's `trim` differs."""
+ODD = "[^!-~]"
+"""Of a text, anything but visible ASCII; without it nothing can be blank."""
 
 
 def only(side: str) -> str:
@@ -154,6 +156,15 @@ class Comparison:
     def names(self) -> tuple[str, str]:
         """Of both."""
         return self.first.name, self.second.name
+
+    def carries_currency(self, at: int) -> bool:
+        """Whether the query takes a side's currency along; one that is the same for all rows is said at the end."""
+        return self.match == "multiset" or self.sides[at].currency_column is not None
+
+    @property
+    def has_period(self) -> bool:
+        """Whether a row of either side can lie outside the period."""
+        return any(side.has_period for side in self.sides)
 
     @property
     def has_columns(self) -> bool:

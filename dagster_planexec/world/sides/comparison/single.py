@@ -64,9 +64,11 @@ def _grouped(comparison: Comparison) -> exp.Select:
     values = [exp.alias_(total(col(f"n_{at}")), f"n_{at}", quoted=True) for at in (0, 1)]
     for name in ("amount", *(n for n, _ in comparison.numbers)):
         values += [named(exp.func(fold, col(f"{name}_{at}")), f"{name}_{at}") for at in (0, 1)]
-    for name in ("currency", *(n for n, _ in comparison.attributes)):
-        values += [named(exp.func("MAX", col(f"{name}_{at}")), f"{name}_{at}") for at in (0, 1)]
-    values.append(named(total(col("outside")), "outside"))
+    texts = [f"{name}_{at}" for name, _ in comparison.attributes for at in (0, 1)]
+    texts += [f"currency_{at}" for at in (0, 1) if comparison.carries_currency(at)]
+    values += [named(exp.func("MAX", col(name)), name) for name in texts]
+    if comparison.has_period:
+        values.append(named(total(col("outside")), "outside"))
     values.append(named(_apart(comparison), "apart"))
     return (
         exp.select(*(col(k) for k in keys), *values)
@@ -96,13 +98,16 @@ def _status(comparison: Comparison) -> tuple[exp.Expr, exp.Expr]:
     one, other = comparison.sides
     rows = exp.Add(this=col("n_0"), expression=col("n_1"))
     case = exp.case()
-    if any(side.has_period for side in comparison.sides):
+    if comparison.has_period:
         case = case.when(exp.EQ(this=col("outside"), expression=rows), text(OUT_OF_PERIOD))
     for at, side in ((1, one), (0, other)):
         case = case.when(exp.EQ(this=col(f"n_{at}"), expression=num(0)), text(only(side.name)))
     constants = {side.currency for side in comparison.sides if side.currency_column is None}
     if len(constants) != 1 or any(side.currency_column is not None for side in comparison.sides):
-        currencies = [col(f"currency_{at}") for at in (0, 1)]
+        currencies = [
+            col(f"currency_{at}") if comparison.carries_currency(at) else text(side.currency or "")
+            for at, side in enumerate(comparison.sides)
+        ]
         differ = exp.or_(
             exp.NEQ(this=currencies[0], expression=currencies[1]), *(is_null(c.copy()) for c in currencies)
         )

@@ -79,14 +79,16 @@ def _rows(comparison: Comparison, at: int, dialect: str) -> exp.Select:
         mine = where == at
         columns.append((f"n_{where}", _number(1 if mine else 0)))
         columns.append((f"amount_{where}", _value(comparison.amount, at, comparison, mine=mine)))
-        currency = _currency(side) if mine else exp.cast(exp.null(), "TEXT")
-        columns.append((f"currency_{where}", currency))
+        if comparison.carries_currency(where):
+            currency = _currency(side) if mine else exp.cast(exp.null(), "TEXT")
+            columns.append((f"currency_{where}", currency))
         for name, number in comparison.numbers:
             columns.append((f"{name}_{where}", _value(number, at, comparison, mine=mine)))
         for name, attribute in comparison.attributes:
             text = key_parts((attribute.columns[at],), (), dialect)[0] if mine else exp.cast(exp.null(), "TEXT")
             columns.append((f"{name}_{where}", text))
-    columns.append(("outside", _outside(side)))
+    if comparison.has_period or comparison.match == "multiset":
+        columns.append(("outside", _outside(side)))
     return exp.select(*(exp.alias_(value, name, quoted=True) for name, value in columns)).from_(_table(side.name))
 
 
@@ -131,7 +133,7 @@ def _shown(comparison: Comparison, made: Lines) -> exp.Select:
         out.append(("differing", _column("differing")))
     out += [(f"{side}_amount", exp.cast(_column(f"amount_{at}"), amount)) for at, side in enumerate((one, other))]
     out.append(("difference", exp.case().when(apart, exp.cast(exp.null(), amount)).else_(exp.cast(gap, amount))))
-    out += [(f"{side}_currency", _column(f"currency_{at}")) for at, side in enumerate((one, other))]
+    out += [(f"{side}_currency", _currency_shown(comparison, at)) for at, side in enumerate((one, other))]
     out += [(f"{side}_rows", exp.cast(_column(f"n_{at}"), "BIGINT")) for at, side in enumerate((one, other))]
     for name, number in comparison.numbers:
         kind = decimal(number.width(match), number.places)
@@ -143,6 +145,13 @@ def _shown(comparison: Comparison, made: Lines) -> exp.Select:
         if len(made.parts) > 1
         else made.parts[0].subquery("lines")
     )
+
+
+def _currency_shown(comparison: Comparison, at: int) -> exp.Expr:
+    if comparison.carries_currency(at):
+        return _column(f"currency_{at}")
+    there = exp.GT(this=_column(f"n_{at}"), expression=_number(0))
+    return exp.case().when(there, _currency(comparison.sides[at])).else_(exp.cast(exp.null(), "TEXT"))
 
 
 def _column(name: str) -> exp.Column:

@@ -15,7 +15,7 @@ Word = Annotated[str, Field(min_length=1, max_length=200)]
 class Closed(BaseModel):
     """Frozen, and refuses every word it does not know."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
 class Column(Closed):

@@ -1,8 +1,8 @@
 """From the text of a cell to a value, as DuckDB expressions: one for the value, one for why there is none.
 
 Nothing here rounds, guesses or passes through a float. A cell is read exactly as its contract declares, or refused with
-a code. Blanks around numbers and dates are ignored; text is kept as it is, unless its column has rules; an empty cell is
-NULL.
+a code. Blanks around numbers and dates are ignored; text is kept as it is, unless its column has rules; an empty cell
+is NULL.
 """
 
 from __future__ import annotations

@@ -78,9 +78,7 @@ class Numbers:
         return number if number < self._wide else None
 
     def _joined(self, whole: str) -> str:
-        """Digits before the decimal mark without the marks between thousands; nothing that is digits if they stand
-        elsewhere.
-        """
+        """Digits before the decimal mark without the marks between thousands; no digits if those stand elsewhere."""
         mark = self.style.thousands
         if not mark or mark not in whole:
             return whole

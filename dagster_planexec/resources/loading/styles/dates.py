@@ -13,7 +13,7 @@ from dagster_planexec.world.ingest import EXCEL_1900, EXCEL_1904, TextColumn
 _FIRST_DAY, _LAST_DAY = "date '1900-01-01'", "date '9999-12-30'"
 """Days outside are typing errors: `%Y` reads the 26 of 02/03/26 as the year 26, and `infinity` as a day."""
 _FIRST_SERIAL = 61
-"""Day numbers below it are refused. The two calendars of 1900 disagree on them, and an empty date is written as 0 or 1."""
+"""Day numbers below it are refused: two calendars disagree on those of 1900, and an empty date is written as 0 or 1."""
 _DAY_ZERO = {EXCEL_1900: "date '1899-12-30'", EXCEL_1904: "date '1904-01-01'"}
 _OFFSET = r"[+-](?:0[0-9]|1[0-4])(?::?[0-5][0-9])?"
 

@@ -1,5 +1,4 @@
-"""Numbers as their style declares them, as DuckDB expressions over the text of a cell. Exact: what would be rounded is
-NULL.
+"""Numbers as their style declares them, as DuckDB expressions over the text of a cell; what would be rounded is NULL.
 
 A style is two patterns, one for numbers and one for those below zero. Where it is no plain number, the digits are taken
 out of the text and put together again, as text: no value is computed before the one cast.

@@ -45,7 +45,9 @@ class CurrenciesOfTable(Probe):
         return f"SQL count(*) and sum({self.amount}) by {self.column}"
 
     def observe(self, ports: Ports) -> Observation:
-        """Facts: `rows`; `sums` by declared currency; `others`, rows of none of them, and `named`, some of those words
+        """Group by word, and judge each against what is declared.
+
+        Facts: `rows`; `sums` by declared currency; `others`, rows of none of them, and `named`, some of those words
         with rows and worth; `too_fine`, rows by currency whose amount has more decimals than its minor units;
         `refused`, the rows in the rejects table.
         """

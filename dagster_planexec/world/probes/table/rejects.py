@@ -43,8 +43,10 @@ class RejectsOfTable(Probe):
         return "SQL count(*) by reason"
 
     def observe(self, ports: Ports) -> Observation:
-        """Facts: `rows` refused, `by_code`, `others` (rows with a code that is not allowed), and of the first reject,
-        of those others if there are any: `first` in words, and `first_code`.
+        """Count rows, not cells: a row with two faults is one.
+
+        Facts: `rows` refused, `by_code`, `others` (rows with a code that is not allowed), and of the first reject, of
+        those others if there are any: `first` in words, and `first_code`.
         """
         with ports.warehouse.session(deadline_s=LOOK_S) as session:
             try:
@@ -105,7 +107,9 @@ class LoadedAndRefused(Probe):
         return f"SQL count(*) and sum({self.amount}), with the rejects"
 
     def observe(self, ports: Ports) -> Observation:
-        """Facts: `rows`, `sum`; `refused`, `refused_sum` (of the rows whose amount can be read); `both_sums`; and
+        """Count and add up.
+
+        Facts: `rows`, `sum`; `refused`, `refused_sum` (of the rows whose amount can be read); `both_sums`; and
         `no_amount`, the rows of both that have none.
         """
         with ports.warehouse.session(deadline_s=LOOK_S) as session:

@@ -93,7 +93,7 @@ class S3Get(Tool):
     def seal(self, args: S3GetArgs, result: S3GetResult, call: ToolCall) -> HashLanded:
         """The landed copy, hashed again."""
         path = call.ports.roots.landed_path(result.landed)
-        return HashLanded(path, result.landed, compression_of(args.key), most_bytes_of(call.task))
+        return HashLanded(path, result.landed, compression_of(args.key, call.task), most_bytes_of(call.task))
 
 
 def _take_landed(args: S3GetArgs, admitted: AdmittedObject, call: ToolCall) -> Outcome:

@@ -180,7 +180,7 @@ def test_a_copy_that_was_never_admitted_is_refused(loading):
 
 def test_a_key_without_a_known_suffix_is_no_contract(loading):
     """A format that cannot be counted is not loaded either."""
-    loading.land(GOOD, "vendor/2026-03.xlsx")
+    loading.land(GOOD, "vendor/2026-03.xls")
 
     outcome = loading.load()
 

@@ -43,7 +43,7 @@ class Column(Closed):
     # Numbers
     precision: int = Field(default=18, ge=1, le=38)
     """Digits of a decimal, at most."""
-    scale: int = Field(default=2, ge=0, le=18)
+    scale: int = Field(default=2, ge=0, le=30)
     """Those of them behind the decimal mark. A value with more is SCALE_OVERFLOW, never rounded."""
     thousands: Literal["", ",", ".", " ", "'", "\u2019", "\u00a0", "\u202f", "_"] = ""
     """What may stand between thousands, and then stands between all of them; empty: nothing."""

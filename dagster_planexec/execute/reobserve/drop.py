@@ -98,7 +98,9 @@ def _object(work: Work, one: AdmittedObject, at: datetime | None) -> Sighting:
 
 def _copy(work: Work, one: AdmittedObject) -> _Copy:
     path = work.ports.roots.landed_path(one.sha256)
-    seen = look(HashLanded(path, one.sha256, compression_of(one.facts.key), most_bytes_of(work.task)), work.ports)
+    seen = look(
+        HashLanded(path, one.sha256, compression_of(one.facts.key, work.task), most_bytes_of(work.task)), work.ports
+    )
     if seen.state != "seen":
         return _Copy(is_intact=False, said="no copy of it was landed")
     intact = seen["sha256"] == one.sha256 and bool(seen["decodes"])

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from dagster_planexec.errors import PortError
 from dagster_planexec.resources.loading.cells import Cell, cell
 from dagster_planexec.resources.loading.files import File
-from dagster_planexec.resources.loading.reader import readable, reader_of
-from dagster_planexec.world.delivery.delimited import shown
+from dagster_planexec.resources.loading.reader import SMALL_BUFFER, straight
+from dagster_planexec.world.delivery.words import shown
 from dagster_planexec.world.ingest import EXCEL_1900, EXCEL_1904, TextIngest
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def expect_formats(
             (file, one, number)
             for number, file in enumerate(files)
             for one in file.cells
-            if one.column.name == column.name and one.text.startswith("f")
+            if one.column.name == column.name and one.empty != "true" and not one.column.formats
         ]
         if not found:
             continue
@@ -62,10 +62,10 @@ def _orders(connection: duckdb.DuckDBPyConnection, file: File, one: Cell, scratc
     read_as = [cell(replace(one.column, formats=(form,)), one.text).value for form in COMMON]
     unread = ", ".join(f"count(*) filter (({value}) is null)" for value in read_as)
     try:
-        path, form = readable(file, scratch)
-        reader = reader_of(form, [f"f{index}" for index in range(len(file.header))], skip=file.blank_lines)
+        read = straight(file, scratch, SMALL_BUFFER)
         row = connection.execute(
-            f"select count(*), any_value({one.text}), {unread} from {reader} where not ({one.empty})", [str(path)]
+            f"select count(*), any_value({one.text}), {unread} from {read.sql} where {read.data} and not ({one.empty})",
+            [str(read.path)],
         ).fetchone()
     except (duckdb.Error, UnicodeDecodeError):
         return 0, "", set()  # the file has another fault, and the contract has this one

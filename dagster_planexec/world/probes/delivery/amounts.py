@@ -82,6 +82,15 @@ class Amounts:
                     currency = None if self._currency is None else self._named(second if len(told) > 1 else first)
                     self._add_column(amounts.filter(mask), kind, currency)
 
+    def include(self, other: Amounts) -> None:
+        """Take in what was added up elsewhere by the same declaration."""
+        self.total = EXACT.add(self.total, other.total)
+        self.unparsable += other.unparsable
+        self.empty += other.empty
+        for currency, amount in other.sums.items():
+            known = currency if currency in self.sums or len(self.sums) < _FEW else OTHERS
+            self.sums[known] = EXACT.add(self.sums.get(known, Decimal(0)), amount)
+
     def skip(self) -> None:
         """Count a row whose amount nobody can read."""
         self.unparsable += 1

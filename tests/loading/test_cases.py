@@ -139,7 +139,9 @@ ACCEPTED: dict[str, tuple[FileContract, list[tuple[str, bytes]], int, str]] = {
     "17-other-encoding": (
         invoices(trailers=(TRL,), encoding="utf-16"), [("v.csv", (BODY + RIGHT).encode("utf-16"))], 2, "30.00"
     ),
-    "17-optional-and-not-there": (invoices(trailers=({**TRL, "required": False},)), [("v.csv", BODY.encode())], 2, "30.00"),
+    "17-optional-and-not-there": (
+        invoices(trailers=({**TRL, "required": False},)), [("v.csv", BODY.encode())], 2, "30.00",
+    ),
     "17-inside-quotes-it-is-data": (
         three("memo", trailers=({**TRL, "required": False},)),
         [("v.csv", b'invoice_id,memo,amount\na,x,1.00\nb,"y\nTRL,2,3.00\n",2.00\n')],
@@ -169,7 +171,7 @@ ACCEPTED: dict[str, tuple[FileContract, list[tuple[str, bytes]], int, str]] = {
     ),
     "19-shift-jis": (
         three(encoding="shift_jis"),
-        [("v.csv", "invoice_id,supplier,amount\na,\u8868,1.00\n".encode("shift_jis"))],  # its second byte is a backslash
+        [("v.csv", "invoice_id,supplier,amount\na,\u8868,1.00\n".encode("shift_jis"))],  # ends in a backslash
         1,
         "1.00",
     ),
@@ -216,7 +218,8 @@ ACCEPTED: dict[str, tuple[FileContract, list[tuple[str, bytes]], int, str]] = {
         invoices(trailers=TOTAL), [("v.csv", (BODY + "*** end,,,,\nTOTAL,,,30.00,\n").encode())], 2, "30.00"
     ),
     "26-quoted": (
-        invoices(trailers=TOTAL[:1]), [("v.csv.gz", gzip.compress((BODY + '" TOTAL ",,,"30.00",').encode()))], 2, "30.00"
+        invoices(trailers=TOTAL[:1]), [("v.csv.gz", gzip.compress((BODY + '" TOTAL ",,,"30.00",').encode()))],
+        2, "30.00",
     ),
 }  # fmt: skip
 
@@ -242,7 +245,9 @@ REFUSED: dict[str, tuple[FileContract, list[tuple[str, bytes]], str, str]] = {
     "11": (invoices(), [("v.csv", case_file("11").read_bytes())], "EMPTY_EXTRACT", "no record"),
     "11-header-and-trailer": (invoices(trailers=(TRL,)), [("v.csv", (HEAD + "TRL,0,0").encode())], "EMPTY_EXTRACT", ""),
     "11-in-a-zip": (invoices(), [("v.zip", zipped(("a", HEAD.encode())))], "EMPTY_EXTRACT", "no record"),
-    "11-repeated-header-only": (invoices(repeated_headers="drop"), [("v.csv", (HEAD * 3).encode())], "EMPTY_EXTRACT", ""),
+    "11-repeated-header-only": (
+        invoices(repeated_headers="drop"), [("v.csv", (HEAD * 3).encode())], "EMPTY_EXTRACT", "",
+    ),
     "12": (invoices(), [("v.csv", b"")], "EMPTY_EXTRACT", "no record"),
     "12-gzip-of-nothing": (invoices(), [("v.csv.gz", gzip.compress(b""))], "EMPTY_EXTRACT", "no record"),
     "12-empty-archive": (invoices(), [("v.zip", zipped())], "EMPTY_EXTRACT", "no member that is data"),
@@ -293,17 +298,25 @@ REFUSED: dict[str, tuple[FileContract, list[tuple[str, bytes]], str, str]] = {
     "17-twice": (
         invoices(trailers=(TRL,)), [("v.csv", (BODY + RIGHT + RIGHT).encode())], "RAGGED_ROW", "line 4",
     ),
-    "18-a-mark-of-another-encoding": (invoices(encoding="latin-1"), [("v.csv", case_file("18").read_bytes())], "UNKNOWN_COLUMN", ""),
+    "18-a-mark-of-another-encoding": (
+        invoices(encoding="latin-1"), [("v.csv", case_file("18").read_bytes())], "UNKNOWN_COLUMN", "",
+    ),
     "19-undeclared": (three(), [("v.csv", case_file("19").read_bytes())], "BAD_ENCODING", "bytes e9"),
     "19-utf-16-undeclared": (three(), [("v.csv", "invoice_id,supplier,amount\n".encode("utf-16"))], "BAD_ENCODING", ""),
-    "21-unclosed": (three("memo"), [("v.csv", b'invoice_id,memo,amount\na,x,1.00\nb,"y,2.00\n')], "RAGGED_ROW", "line 3"),
+    "21-unclosed": (
+        three("memo"), [("v.csv", b'invoice_id,memo,amount\na,x,1.00\nb,"y,2.00\n')], "RAGGED_ROW", "line 3",
+    ),
     "23": (three(), [("v.csv", case_file("23").read_bytes())], "RAGGED_ROW", "line 3, 4 fields, the header has 3"),
-    "23-too-few": (three(), [("v.csv", b"invoice_id,supplier,amount\na,b,1.00\nc,2.00\n")], "RAGGED_ROW", "line 3, 2 fields"),
+    "23-too-few": (
+        three(), [("v.csv", b"invoice_id,supplier,amount\na,b,1.00\nc,2.00\n")], "RAGGED_ROW", "line 3, 2 fields",
+    ),
     "23-below-lines-above": (
-        three(skip_lines=1), [("v.csv", b"x\ninvoice_id,supplier,amount\na,b,c,1.00\n")], "RAGGED_ROW", "line 3 has 4 fields"
+        three(skip_lines=1), [("v.csv", b"x\ninvoice_id,supplier,amount\na,b,c,1.00\n")],
+        "RAGGED_ROW", "line 3 has 4 fields"
     ),
     "23-a-repeated-header-is-data": (
-        three(), [("v.csv", b"invoice_id,supplier,amount\na,b,1.00\ninvoice_id,supplier,amount\n")], "BAD_AMOUNT", "line 3"
+        three(), [("v.csv", b"invoice_id,supplier,amount\na,b,1.00\ninvoice_id,supplier,amount\n")],
+        "BAD_AMOUNT", "line 3"
     ),
     "25-unknown": (
         FileContract.model_validate(DRIFT.model_dump() | {"other_columns": "refuse"}),

@@ -62,7 +62,7 @@ ACCEPTED: dict[str, tuple[FileContract, dict[str, Any], int, str]] = {
     "names-that-differ-in-case": (invoice_contract(other_columns="ignore"), {"AMOUNT": IDS, **GOOD}, 2, "0.90"),
     "a-dot-in-a-name": (columns(headers=("line.cost",)), {**GOOD, "line.cost": GOOD["amount"]}, 0, ""),
     "days-as-text": (columns(), {**GOOD, "day": pa.array(["02/03/2026", "03/03/2026"])}, 2, "0.90"),
-    "instants": (columns(), {**GOOD, "day": pa.array([dt.datetime(2026, 3, 1, 9)] * 2, pa.timestamp("ns"))}, 2, "0.90"),
+    "instants": (columns(), {**GOOD, "day": pa.array([DAY] * 2).cast(pa.timestamp("ns"))}, 2, "0.90"),
 }  # fmt: skip
 
 
@@ -95,8 +95,12 @@ REFUSED: dict[str, tuple[FileContract, bytes, str, str]] = {
     "bytes": (columns(), written({**GOOD, "id": pa.array([b"a", b"b"])}), "BAD_FORMAT", "BLOB"),
     "truth-as-amount": (columns(), written({**GOOD, "amount": pa.array([True, False])}), "BAD_AMOUNT", "'true'"),
     "scale": (columns(), written({**GOOD, "amount": money("1.10", "1.001", scale=3)}), "SCALE_OVERFLOW", "line 2"),
-    "precision": (columns(precision=4), written({**GOOD, "amount": money("1.10", "100.00")}), "SCALE_OVERFLOW", "line 2"),
-    "null": (columns(), written({**GOOD, "amount": pa.array([None, Decimal(1)], pa.decimal128(9, 2))}), "BAD_AMOUNT", ""),
+    "precision": (
+        columns(precision=4), written({**GOOD, "amount": money("1.10", "100.00")}), "SCALE_OVERFLOW", "line 2",
+    ),
+    "null": (
+        columns(), written({**GOOD, "amount": pa.array([None, Decimal(1)], pa.decimal128(9, 2))}), "BAD_AMOUNT", "",
+    ),
     "no-rows": (columns(), written({name: column[:0] for name, column in GOOD.items()}), "EMPTY_EXTRACT", "no record"),
     "another-day": (columns(), written({**GOOD, "day": pa.array(["2026-03-01"] * 2)}), "BAD_DATE", "line 1"),
     "cut": (columns(), written(GOOD)[:-7], "TRUNCATED_STREAM", "footer"),
@@ -104,7 +108,8 @@ REFUSED: dict[str, tuple[FileContract, bytes, str, str]] = {
     "page": (columns(), b"", "TRUNCATED_STREAM", ""),
     "text": (columns(), b"id,day,amount\n", "TRUNCATED_STREAM", ""),
     "too-many-rows": (
-        invoice_contract(max_bytes=400), written({n: pa.concat_arrays([c] * 300) for n, c in GOOD.items()}), "TOO_LARGE", "400"
+        invoice_contract(max_bytes=400), written({n: pa.concat_arrays([c] * 300) for n, c in GOOD.items()}),
+        "TOO_LARGE", "400"
     ),
     "a-trailer": (invoice_contract(trailers=({"equals": "T"},)), written(GOOD), "BAD_CONTRACT", "trailers"),
     "packed-again": (invoice_contract(compression="gzip"), written(GOOD), "BAD_CONTRACT", "compression"),

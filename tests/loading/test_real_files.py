@@ -106,10 +106,12 @@ REFUSED: dict[str, tuple[str, FileContract, str, str]] = {
         "aws-cur/sample-anonymous-aws-export-dataset.csv.gz", bill(AWS, "lineItem/UnblendedCost"), "BAD_AMOUNT", "E-"
     ),
     "eleven-decimals": (
-        "focus/focus_sample.csv.gz", bill({"id": "Id"}, "BilledCost", how={"scale": 2}), "SCALE_OVERFLOW", "0.00000080000"
+        "focus/focus_sample.csv.gz", bill({"id": "Id"}, "BilledCost", how={"scale": 2}),
+        "SCALE_OVERFLOW", "0.00000080000"
     ),
     "twenty-eight-decimals": (
-        "azure-ea/EA_AmortizedCost_Small.csv", bill(EA, "Cost", unique_key=False, how={"scale": 18}), "SCALE_OVERFLOW", ""
+        "azure-ea/EA_AmortizedCost_Small.csv", bill(EA, "Cost", unique_key=False, how={"scale": 18}),
+        "SCALE_OVERFLOW", ""
     ),
     "columns-that-nobody-declared": (
         "focus/focus_sample.csv.gz", bill({"id": "Id"}, "BilledCost", other_columns="refuse"), "UNKNOWN_COLUMN", "more"

@@ -88,7 +88,7 @@ def hidden(made: Any) -> None:
 
 def since_1904(made: Any) -> None:
     made.epoch = openpyxl.utils.datetime.CALENDAR_MAC_1904
-    made.active["B2"].value = dt.datetime(2026, 3, 1)
+    made.active["B2"].value = DAY
 
 
 TOTAL = ({"equals": "TOTAL", "rows": 2, "sums": {"amount": 3}},)
@@ -99,7 +99,9 @@ ACCEPTED: dict[str, tuple[FileContract, bytes, int, str]] = {
     "rows-above": (style().model_copy(update={"skip_lines": 2}), book([("x", 1), ("y",), *GOOD]), 2, "0.90"),
     "trailers": (invoice_contract(trailers=TOTAL), book([*GOOD, BLANK, ("TOTAL", 2, 0.9)]), 2, "0.90"),
     "days-as-text-too": (style(), book([HEAD, ("a", "02/03/2026", 1), ("b", DAY, 2)]), 2, "3.00"),
-    "numbers-whatever-the-style": (style(thousands=".", decimal_mark=","), book([*GOOD, ("c", DAY, "1.000,50")]), 3, "1001.40"),
+    "numbers-whatever-the-style": (
+        style(thousands=".", decimal_mark=","), book([*GOOD, ("c", DAY, "1.000,50")]), 3, "1001.40",
+    ),
     "negatives-as-declared": (style(negatives=("parentheses",)), book([*GOOD[:2], ("8", DAY, -0.2)]), 2, "0.90"),
     "fifteen-digits": (style(), book([HEAD, ("a", DAY, 1234567890123.25)]), 1, "1234567890123.25"),
     "hidden-and-merged": (style(), book(GOOD, hidden), 2, "0.90"),

@@ -49,6 +49,7 @@ ALLOWED = {
     "resources/http_credits.py": "seconds that a service asked for",
     "resources/s3_errors.py": "seconds that a service asked for",
     "settling/holding.py": "seconds of the longest call",
+    "world/delivery/workbook/rows.py": "numbers of a spreadsheet, doubles in its very format; text at once",
     "world/sides/relation.py": "the type of a sum that is refused because it is one",
 }
 """File to what its floats are. None of them is an amount."""

@@ -30,6 +30,7 @@ SHEET, RELATIONS = "xl/worksheets/sheet1.xml", "xl/_rels/workbook.xml.rels"
 LAUGHS = '<!DOCTYPE l [<!ENTITY a "ha">' + "".join(
     f'<!ENTITY {chr(98 + n)} "{f"&{chr(97 + n)};" * 10}">' for n in range(12)
 ) + "]>"  # fmt: skip
+STRINGS = f"{LAUGHS}<sst>&m;</sst>".encode()
 OUTSIDE = '<!DOCTYPE l [<!ENTITY x SYSTEM "file:///etc/passwd">]>'
 REMOTE = '<!DOCTYPE l SYSTEM "http://127.0.0.1:9/x.dtd">'
 
@@ -71,7 +72,7 @@ def far(row: int, column: str) -> bytes:
 
 ATTACKS: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "laughs": (lambda: book(**{SHEET: typed(SHEET, LAUGHS, entity="&m;")}), {"BAD_FORMAT"}),
-    "laughs-in-strings": (lambda: book(**{"xl/sharedStrings.xml": (LAUGHS + "<sst>&m;</sst>").encode()}), {"BAD_FORMAT"}),
+    "laughs-in-strings": (lambda: book(**{"xl/sharedStrings.xml": STRINGS}), {"BAD_FORMAT"}),
     "a-file-of-the-machine": (lambda: book(**{SHEET: typed(SHEET, OUTSIDE, entity="&x;")}), {"BAD_FORMAT"}),
     "a-remote-type": (lambda: book(**{"docProps/core.xml": typed("docProps/core.xml", REMOTE)}), {"BAD_FORMAT"}),
     "far-out": (lambda: book(**{SHEET: far(1_048_576, "XFD")}), {"TOO_LARGE"}),
@@ -88,7 +89,7 @@ ATTACKS: dict[str, tuple[Callable[[], bytes], set[str]]] = {
         lambda: book(
             **{
                 RELATIONS: member(RELATIONS)
-                .replace('Target="/xl/worksheets/sheet1.xml"', 'Target="http://127.0.0.1:9/s.xml" TargetMode="External"')
+                .replace('"/xl/worksheets/sheet1.xml"', '"http://127.0.0.1:9/s.xml" TargetMode="External"')
                 .encode()
             }
         ),
@@ -165,7 +166,7 @@ def test_names_of_members_are_never_paths(tmp_path: Path) -> None:
         [("v.zip", archive(*((name, ROWS.replace(b"\na", b"\n%d" % n)) for n, name in enumerate(names))))],
     )  # fmt: skip
     assert (found.outcome, found.rows) == ("accept", len(names)), found.text
-    assert not [path for path in tmp_path.rglob("*evil*")]
+    assert not list(tmp_path.rglob("*evil*"))
     refused = judged(tmp_path / "b", invoice_contract(), [("v.zip", archive(*((name, ROWS) for name in names)))])
     assert refused.code == "AMBIGUOUS_ARCHIVE"
     assert "\x1b" not in refused.text

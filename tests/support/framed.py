@@ -49,10 +49,12 @@ class Framing:
         first, *columns = invoice_contract().columns
         return invoice_contract(
             columns=(first, *columns[:-1], columns[-1].model_copy(update={"required": True})),
-            encoding=self.codec, delimiter=self.delimiter, escape=self.escape, skip_lines=self.above, header=self.header,
+            encoding=self.codec, delimiter=self.delimiter, escape=self.escape,
+            skip_lines=self.above, header=self.header,
             trailers=({"equals": "TRL", "rows": 2, "sums": {"amount": 3}},) if self.trailer else (),
             compression={"csv": "none", "csv.gz": "gzip", "zip": "zip"}[self.packed],
-            members=("*.csv",) if self.packed == "zip" else (), ignored_members=("*.md",) if self.packed == "zip" else (),
+            members=("*.csv",) if self.packed == "zip" else (),
+            ignored_members=("*.md",) if self.packed == "zip" else (),
             min_rows=0,
         )  # fmt: skip
 
@@ -141,7 +143,7 @@ def as_workbook(rows: Sequence[Row]) -> bytes:
 
 
 def read_text(raw: bytes) -> tuple[int, Decimal]:
-    """Records and sum of UTF-8 text with a header, by the csv module and nothing else. ValueError where it is broken."""
+    """Records and sum of UTF-8 text with a header, by the csv module alone. ValueError where it is broken."""
     rows = [row for row in csv.reader(io.StringIO(raw.decode("utf-8-sig"), newline=""), strict=True) if row]
     at = [name.strip() for name in rows[0]].index("amount")
     return len(rows) - 1, _sum(row[at] for row in rows[1:])

@@ -45,8 +45,8 @@ class Tally:
         """As facts of an observation.
 
         Facts: `rows`, `sum` (of the amounts that can be read), `unparsable`, `empty`, `whole` (all was counted),
-        `parts` (how many were read), `sums` (by currency, if one is counted), `dropped` (records that are no data, by
-        what they are; if there are any).
+        `parts` (how many were read), `sums` (by currency, if one is counted),
+        `dropped` (records that are no data, by what they are; if there are any).
         """
         facts: dict[str, Fact] = {
             "rows": self.rows,

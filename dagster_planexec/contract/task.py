@@ -6,14 +6,19 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, Literal
 
+from dagster_planexec.contract.delivery.manifest import Manifest
 from dagster_planexec.contract.effects.policy import ApprovalPolicy
 from dagster_planexec.contract.file_contract import FileContract
+from dagster_planexec.contract.plausible import Plausible
 from dagster_planexec.contract.reconcile.resolved import DeclaredSide, comparison_of
 from dagster_planexec.contract.reconcile.spec import ReconcileSpec
 from dagster_planexec.contract.strategies import strategies_of
 from dagster_planexec.errors import PlanexecError
+from dagster_planexec.world.delivery.manifest.form import Place
+from dagster_planexec.world.expectations.suite import read_suite
 from dagster_planexec.world.period import Granularity, Period
 from dagster_planexec.world.ports import Roots
 from dagster_planexec.world.probe import Probe
@@ -49,9 +54,12 @@ class Drop:
     """The named input that the delivery fills."""
     quiet_s: int = 900
     """Seconds without change after which a delivery counts as settled."""
+    manifest: Manifest | None = None
+    """The manifest or control file that is delivered beside the data, if one is agreed with the vendor."""
 
     def __post_init__(self) -> None:
-        unknown = [name for name in _NAMED.findall(_ESCAPED.sub("", self.pattern)) if name != "period"]
+        patterns = self.pattern if self.manifest is None else self.pattern + self.manifest.pattern
+        unknown = [name for name in _NAMED.findall(_ESCAPED.sub("", patterns)) if name != "period"]
         if unknown:
             raise PlanexecError(
                 "BAD_CONTRACT",
@@ -67,8 +75,19 @@ class Drop:
         return re.fullmatch(self.pattern_of(period), key[len(self.prefix) :]) is not None
 
     def pattern_of(self, period: Period) -> str:
-        """The pattern of one period's keys, without the prefix."""
-        return self.pattern.replace("{period}", re.escape(period.text))
+        """The pattern of one period's data, without the prefix: what is a manifest is none."""
+        data = self.pattern.replace("{period}", re.escape(period.text))
+        return data if self.manifest is None else rf"(?!(?:{self.manifest.pattern_of(period)})\Z)(?:{data})"
+
+    def is_manifest(self, key: str, period: Period) -> bool:
+        """Whether a key is that of a manifest of the period."""
+        if self.manifest is None or not key.startswith(self.prefix):
+            return False
+        return re.fullmatch(self.manifest.pattern_of(period), key[len(self.prefix) :]) is not None
+
+    def place_of(self, period: Period) -> Place:
+        """Where the parts of a period lie."""
+        return Place(self.bucket, self.prefix, self.pattern_of(period))
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +190,10 @@ class Deliverable:
     """For irreversible deliverables: names the effect across renamed tasks and tools. Never change it."""
     effects_from: str | None = None
     """For irreversible deliverables: the first period that may have effects."""
+    suite: Path | None = None
+    """For a table: what it is expected to be, as Great Expectations saves a suite (JSON)."""
+    may_be_empty: bool = False
+    """Whether it may have no row. Without this no suite holds of an empty table: of each row of none, anything does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,8 +266,13 @@ class Task:
     reconciliation: ReconcileSpec | None = None
     """What `reconcile` compares. The deliverable that it makes takes the shape of its result from here."""
     last_period: str | None = None
+    plausible: Plausible | None = None
+    """What a delivery and its matches may be, beside those of earlier periods. None: nobody judges it."""
 
     def __post_init__(self) -> None:
+        for made in self.deliverables:
+            if made.suite is not None:
+                read_suite(made.suite)
         if len([i for i in self.inputs if i.role == "side"]) == 1:
             msg = f"task {self.name!r} has one side; a reconciliation compares two or more"
             raise ValueError(msg)

@@ -189,6 +189,14 @@ class DuckDbSession(Session):
         """The identifier, checked and quoted."""
         return quoted(name)
 
+    @contextmanager
+    def lent(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """The connection itself, for a library that asks by its own SQL; its errors are DuckDB's, or TIMEOUT."""
+        with self._guarded():
+            yield self._connection
+        if self._deadline.passed:  # whatever the library made of being interrupted
+            raise self._deadline.error(self._file)
+
     def _refuse_several(self, sql: str) -> None:
         """One statement is asked for. How many there are, DuckDB's own parser says: it is what would run them.
 

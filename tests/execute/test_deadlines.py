@@ -37,6 +37,7 @@ from dagster_planexec.world.ports import (
     Session,
     Warehouse,
 )
+from dagster_planexec.world.suite import Suite, SuiteTold
 from tests.support.bench import CHECKS, RealClock
 from tests.support.busy_s3 import busy_s3
 from tests.support.s3 import resource
@@ -87,6 +88,11 @@ class HangingWarehouse(Warehouse):
         self.let.wait(30)
         with self._inner.session(deadline_s=deadline_s) as session:
             yield session
+
+    def expectations(self, suite: Suite, table: str, *, deadline_s: float | None = None) -> SuiteTold:
+        """Late."""
+        self.let.wait(30)
+        return self._inner.expectations(suite, table, deadline_s=deadline_s)
 
     def ingest(self, request: TextIngest, *, deadline_s: float | None = None) -> IngestReport:
         """Late."""

@@ -12,6 +12,9 @@ from decimal import Decimal
 from typing import Any
 
 from dagster_planexec.checks.check import Check, Finding, Stated, equal
+from dagster_planexec.checks.effect.bill_is_final import NAME as BILL
+from dagster_planexec.checks.effect.bill_is_final import conditions_of, estimable, none_estimated
+from dagster_planexec.checks.effect.bill_is_final import judge as judge_final
 from dagster_planexec.checks.reconcile.closing_identities_hold import figures_of, judge_with
 from dagster_planexec.contract.layout import live_view, min_matched_share_of, result_layout
 from dagster_planexec.contract.task import ResultShape
@@ -21,9 +24,12 @@ from dagster_planexec.execute.observer import observe
 from dagster_planexec.execute.resolve import Resolved
 from dagster_planexec.execute.work import Run
 from dagster_planexec.world.observation import Observation, Source
+from dagster_planexec.world.probe import Probe
 from dagster_planexec.world.probes.delivery.extract import CountExtract
+from dagster_planexec.world.probes.delivery.final import FinalInExtract
 from dagster_planexec.world.probes.delivery.landed import HashLanded
 from dagster_planexec.world.probes.result.raw_sides import RawSides
+from dagster_planexec.world.probes.table.final import FinalInTable
 from dagster_planexec.world.sides.comparison.shape import COLUMN_DIFFERS
 from dagster_planexec.world.subject import Subject
 
@@ -38,7 +44,7 @@ def reread(run: Run, resolved: Resolved) -> list[Verdict]:
     """
     if not run.work.task.sides:
         return []
-    checks = [*_copies_are_admitted(run), *_sides_and_result(run, resolved)]
+    checks = [*_copies_are_admitted(run), *_sides_and_result(run, resolved), *_bills_are_final(run)]
     probes = [probe for check in checks for probe in check.probes]
     seen = observe(probes, run.work.ports)
     return [check.verdict(seen) for check in checks]
@@ -119,6 +125,21 @@ def _copies(run: Run, side: str) -> tuple[CountExtract, ...]:
         )
         for one in {one.sha256: one for one in run.admission.objects}.values()
     )  # fmt: skip
+
+
+def _bills_are_final(run: Run) -> list[Check]:
+    """Where a line may be an estimate: in the live table, or in the bytes that were delivered."""
+    task, checks = run.work.task, []
+    for side in estimable(task):
+        contract = task.contracts[side.contract]
+        view, conditions = live_view(task, run.period, side.name), conditions_of(contract)
+        probe: Probe = (
+            FinalInTable(view, conditions)
+            if view is not None
+            else FinalInExtract(tuple((copy.path, copy.format) for copy in _copies(run, side.name)), conditions)
+        )
+        checks.append(Check(BILL, PHASE, probe, none_estimated(contract), judge_final, absent_code="EMPTY_EXTRACT"))
+    return checks
 
 
 def _floor(run: Run) -> Stated:

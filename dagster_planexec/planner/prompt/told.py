@@ -113,6 +113,8 @@ def input_lines(request: PlanRequest) -> Iterator[Line]:
     if drop is not None:
         rest = drop.pattern_of(request.period)
         said = {"bucket": drop.bucket, "prefix": drop.prefix, "rest_of_key_matches": rest, "fills_input": drop.input}
+        if drop.manifest is not None:
+            said["manifest"] = f"keys that match {drop.manifest.pattern_of(request.period)}; no data, no step reads it"
         yield {"drop": said}
     for watch in task.watches:
         yield {"watched": watch.name, "counts": dict(watch.measures)}

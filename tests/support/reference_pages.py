@@ -26,6 +26,7 @@ from dagster_planexec.checks.static.rule import code_of
 from dagster_planexec.checks.static.static_check import RULES, message_of
 from dagster_planexec.contract.codes import CODES
 from dagster_planexec.contract.file_contract import FileContract
+from dagster_planexec.contract.reconcile.spec import json_schema
 from dagster_planexec.contract.strategies import STRATEGIES, WORDS
 from dagster_planexec.recovery.decide import FILTERS
 from dagster_planexec.recovery.decide import RULES as DECISIONS
@@ -141,10 +142,16 @@ def contract_schema() -> str:
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
+def reconcile_schema() -> str:
+    """`docs/reconcile.schema.json`: the same for the specification of a typed reconciliation."""
+    return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "docs/codes.md": codes_page,
     "docs/rules.md": rules_page,
     "docs/file-contract.schema.json": contract_schema,
+    "docs/reconcile.schema.json": reconcile_schema,
 }
 
 

@@ -18,8 +18,10 @@ from dagster_planexec.checks.fetch.object_is_unchanged import object_is_unchange
 from dagster_planexec.checks.fetch.watched_is_unchanged import watched_is_unchanged
 from dagster_planexec.checks.load.amounts_agree import amounts_agree
 from dagster_planexec.checks.load.control_totals_agree import control_totals_agree
+from dagster_planexec.checks.load.currency_is_declared import currency_is_declared
 from dagster_planexec.checks.load.extract_has_rows import extract_has_rows
 from dagster_planexec.checks.load.no_unexpected_columns import no_unexpected_columns
+from dagster_planexec.checks.load.rejects_are_allowed import rejects_are_allowed
 from dagster_planexec.checks.load.row_counts_agree import row_counts_agree
 from dagster_planexec.checks.load.schema_matches_contract import schema_matches_contract
 from dagster_planexec.checks.period.keys_are_present import keys_are_present
@@ -29,8 +31,10 @@ from dagster_planexec.checks.period.period_is_current import period_is_current
 from dagster_planexec.checks.plausible.expectations_hold import expectations_hold
 from dagster_planexec.checks.plausible.match_rate_is_plausible import match_rate_is_plausible
 from dagster_planexec.checks.plausible.volume_is_plausible import volume_is_plausible
+from dagster_planexec.checks.reconcile.amounts_share_a_currency import amounts_share_a_currency
 from dagster_planexec.checks.reconcile.both_sides_contribute import both_sides_contribute
 from dagster_planexec.checks.reconcile.closing_identities_hold import closing_identities_hold
+from dagster_planexec.checks.reconcile.keys_can_be_matched import keys_can_be_matched
 from dagster_planexec.checks.reconcile.snapshot_is_as_admitted import snapshot_is_as_admitted
 from dagster_planexec.checks.reconcile.snapshot_is_complete import snapshot_is_complete
 from dagster_planexec.checks.scope import Binder
@@ -46,8 +50,10 @@ _ALL: tuple[Binder, ...] = (
     no_unexpected_columns,
     period_is_current,
     row_counts_agree,
+    rejects_are_allowed,
     amounts_agree,
     control_totals_agree,
+    currency_is_declared,
     schema_matches_contract,
     period_is_covered,
     keys_are_present,
@@ -55,6 +61,8 @@ _ALL: tuple[Binder, ...] = (
     volume_is_plausible,
     snapshot_is_complete,
     snapshot_is_as_admitted,
+    keys_can_be_matched,
+    amounts_share_a_currency,
     both_sides_contribute,
     closing_identities_hold,
     match_rate_is_plausible,

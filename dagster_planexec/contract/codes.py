@@ -34,7 +34,21 @@ CODES: dict[str, Meaning] = {
     "TRUNCATED_STREAM": Meaning(
         "fetch", "a compressed or length-declared stream ends early", "ask the vendor to deliver the file again"
     ),
-    "MISSING_PART": Meaning("fetch", "a part named by the manifest is absent", "ask the vendor for the missing part"),
+    "OBJECT_ARCHIVED": Meaning(
+        "fetch",
+        "the object lies in an archive, from which it cannot be read before it is restored",
+        "restore it in the bucket, or ask the vendor to deliver it again; then run the period again",
+    ),
+    "MISSING_PART": Meaning(
+        "fetch",
+        "a part named by the manifest is absent, or the manifest itself is",
+        "ask the vendor for the missing part; when it comes, the sensor asks for a run",
+    ),
+    "BAD_MANIFEST": Meaning(
+        "fetch",
+        "the manifest cannot be read as it is declared, or names what is no part of the drop",
+        "ask the vendor for a manifest as it was agreed, or correct `Drop.manifest`",
+    ),
     "AMBIGUOUS_LANDING": Meaning(
         "fetch",
         "two landed versions could stand for the absent object",
@@ -115,6 +129,11 @@ CODES: dict[str, Meaning] = {
         "an amount has more digits than the contract declares, so a cast would change it",
         "declare the scale the file really has",
     ),
+    "UNKNOWN_VALUE": Meaning(
+        "load",
+        "a cell holds none of the values that its contract knows, or text of another length",
+        "find out what the value means before anything is added up; then name it in the contract",
+    ),
     "BAD_ENCODING": Meaning(
         "load", "bytes do not decode by the declared encoding", "declare the encoding the file really has"
     ),
@@ -132,7 +151,14 @@ CODES: dict[str, Meaning] = {
         "no row lies in the period asked for, or the bytes equal an earlier period's",
         "ask the vendor for the right month's file",
     ),
-    "PERIOD_INCOMPLETE": Meaning("state", "a month of the period has no rows", "ask the vendor for the missing months"),
+    "PERIOD_INCOMPLETE": Meaning(
+        "state", "a month or a day of the period has no rows", "ask the vendor for what is missing"
+    ),
+    "OUT_OF_PERIOD": Meaning(
+        "state",
+        "rows are dated outside the window that the contract allows around the period",
+        "ask the vendor what they are; if they are rightly there, widen `window` in the file contract",
+    ),
     "NOT_FINAL": Meaning("state", "the bill is still an estimate", "wait for the final bill"),
     "TABLE_GONE": Meaning(
         "state", "a table that was judged before is absent now", "find out who dropped it, then run the month again"

@@ -48,6 +48,8 @@ STRATEGIES: Mapping[str, Strategies] = MappingProxyType(
         "OBJECT_CHANGED": ANOTHER_PLAN,
         "TRUNCATED_STREAM": ANOTHER_PLAN,
         "MISSING_PART": ANOTHER_PLAN,
+        "BAD_MANIFEST": STOP,  # no plan mends it
+        "OBJECT_ARCHIVED": STOP,  # restoring takes hours, and is a person's decision
         "AMBIGUOUS_LANDING": ANOTHER_PLAN,
         "AMBIGUOUS_ARCHIVE": ANOTHER_PLAN,
         "DROP_INCOMPLETE": ANOTHER_PLAN,
@@ -67,10 +69,12 @@ STRATEGIES: Mapping[str, Strategies] = MappingProxyType(
         "BAD_AMOUNT": ANOTHER_PLAN,
         "SCALE_OVERFLOW": ANOTHER_PLAN,
         "BAD_ENCODING": ANOTHER_PLAN,
+        "UNKNOWN_VALUE": ANOTHER_PLAN,
         "UNKNOWN_COLUMN": ANOTHER_PLAN,
         "MISSING_COLUMN": ANOTHER_PLAN,
         "STALE_PERIOD": ANOTHER_PLAN,
         "PERIOD_INCOMPLETE": ANOTHER_PLAN,
+        "OUT_OF_PERIOD": ANOTHER_PLAN,
         "NOT_FINAL": ANOTHER_PLAN,
         "TABLE_GONE": ANOTHER_PLAN,
         "SCHEMA_DRIFT": ANOTHER_PLAN,

@@ -75,6 +75,14 @@ class Admission:
     """When it was seen; None only where no time was kept."""
     watched: Mapping[str, Mapping[str, Fact] | None] = field(default_factory=dict)
     """What was seen of everything the task watches, by the watch's name; None of what was not there."""
+    manifests: tuple[AdmittedObject, ...] = ()
+    """Manifests and control files of the delivery: evidence, and no data."""
+
+    @property
+    def manifest(self) -> AdmittedObject | None:
+        """The newest of them, which decides."""
+        return max(self.manifests, key=lambda m: (m.facts.last_modified, m.facts.key), default=None)
+
     suites: Mapping[str, str] = field(default_factory=dict)
     """SHA-256 of every expectation suite, by the deliverable's name."""
     past: tuple[PastPeriod, ...] = ()

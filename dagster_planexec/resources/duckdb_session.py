@@ -129,6 +129,18 @@ class DuckDbSession(Session):
             self._refuse_several(sql)
             return self._connection.execute(sql, list(parameters)).fetchall()
 
+    def batches(
+        self, sql: str, parameters: Sequence[SqlValue] = (), *, size: int = 10_000
+    ) -> Iterator[list[tuple[SqlValue, ...]]]:
+        """Run one statement, fetched piece by piece from a result that DuckDB has not made whole yet."""
+        self.execute(sql, parameters)
+        while True:
+            with self._guarded():
+                found = self._connection.fetchmany(size)
+            if not found:
+                return
+            yield found
+
     def execute(self, sql: str, parameters: Sequence[SqlValue] = ()) -> None:
         """Run one statement for its effect."""
         with self._guarded():

@@ -55,6 +55,7 @@ S3_GET = ToolContract(
         "BUCKET_GONE": "check the bucket's name, the endpoint and the region",
         "AUTH_FAILED": "check the S3 credentials in the environment of the worker",
         "FORBIDDEN": "allow s3:GetObject on the object",
+        "OBJECT_ARCHIVED": "restore the object from its archive, then run the month again",
         "THROTTLED": "wait, then run the month again",
         "UNAVAILABLE": "check that the S3 endpoint is up, then run the month again",
         "TIMEOUT": "look at the S3 endpoint; a larger file needs a longer deadline",
@@ -93,7 +94,7 @@ class S3Get(Tool):
     def seal(self, args: S3GetArgs, result: S3GetResult, call: ToolCall) -> HashLanded:
         """The landed copy, hashed again."""
         path = call.ports.roots.landed_path(result.landed)
-        return HashLanded(path, result.landed, compression_of(args.key), most_bytes_of(call.task))
+        return HashLanded(path, result.landed, compression_of(args.key, call.task), most_bytes_of(call.task))
 
 
 def _take_landed(args: S3GetArgs, admitted: AdmittedObject, call: ToolCall) -> Outcome:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from pydantic import Field
@@ -12,7 +11,6 @@ from dagster_planexec.contract.file_contract import FileContract
 from dagster_planexec.contract.outcome import Done, Failed, Outcome
 from dagster_planexec.contract.tool import LandedDigest, Model, TableName, Tool, ToolCall, ToolContract
 from dagster_planexec.errors import PlanexecError
-from dagster_planexec.world.delivery.delimited import header_of
 from dagster_planexec.world.ingest import REJECTS, IngestReport, TextColumn, TextIngest
 from dagster_planexec.world.probe import Probe
 from dagster_planexec.world.probes.table.tables import CountTable, FingerprintTable
@@ -34,7 +32,10 @@ class LoadResult(Model):
 
 
 class WarehouseLoad(Tool):
-    """Replaces the table's rows. A refused row fails the load: rows never disappear in silence."""
+    """Replaces the table's rows. A refused row fails the load: rows never disappear in silence.
+
+    Where the contract allows some, the load goes on, and `rejects_are_allowed` looks at what was refused.
+    """
 
     def call(self, args: LoadArgs, call: ToolCall) -> Outcome:
         """Read the headers, then load everything in one transaction."""
@@ -47,19 +48,20 @@ class WarehouseLoad(Tool):
         if repeated:
             return Failed("VALIDATION_ERROR", f"the landed copy {repeated[0]!r} would be loaded twice")
         if len(formats) > 1:
-            text = "the files differ in compression; one load reads files of one format"
+            text = "the files differ in format or compression; one load reads files of one format"
             return Failed("VALIDATION_ERROR", text, {"formats": len(formats)})
         form = formats.pop()
         paths = tuple(call.ports.roots.landed_path(sha256) for sha256 in args.sources)
         for path in paths:
             if not path.is_file():
                 return Failed("OBJECT_GONE", f"there is no landed copy {path.name[:80]}")
-        columns = _columns(contract, tuple(header_of(path, form) for path in paths))
+        columns = _columns(contract)
         rejects = args.target + REJECTS
-        request = TextIngest(paths, form, columns, args.target, rejects)
+        sign = None if contract.sign is None else contract.sign.flat
+        request = TextIngest(paths, form, columns, args.target, rejects, contract.key, contract.amount, sign)
         call.require_wanted("the load")
         report = call.ports.warehouse.ingest(request, deadline_s=call.left_s)
-        if report.rejects:
+        if report.rejects and contract.allowed_rejects is None:
             return _refused(report, rejects)
         return Done(LoadResult(table=args.target, rows=report.rows_loaded, files=len(paths)))
 
@@ -80,8 +82,10 @@ class WarehouseLoad(Tool):
         preconditions=("extract_has_rows", "no_unexpected_columns", "period_is_current"),
         postconditions=(
             "row_counts_agree",
+            "rejects_are_allowed",
             "amounts_agree",
             "control_totals_agree",
+            "currency_is_declared",
             "schema_matches_contract",
             "period_is_covered",
             "keys_are_present",
@@ -93,9 +97,16 @@ class WarehouseLoad(Tool):
             "BAD_AMOUNT": "look at the rejects table; correct the file, or declare its style in the contract",
             "BAD_DATE": "look at the rejects table; correct the file, or declare its format in the contract",
             "SCALE_OVERFLOW": "look at the rejects table; declare the scale the file really has",
+            "AMBIGUOUS_DATE": "ask the vendor which of the orders it is, and declare formats in the contract",
+            "NULL_KEY": "look at the rejects table; correct the lines without a key",
+            "UNKNOWN_VALUE": "look at the rejects table; find out what the word means, then add it to the contract",
+            "BAD_CONTRACT": "correct the named word of the file contract",
             "RAGGED_ROW": "look at the line that is named; an unquoted delimiter is the usual cause",
             "BAD_ENCODING": "declare the encoding the file really has",
             "TRUNCATED_STREAM": "ask the vendor to deliver the file again",
+            "AMBIGUOUS_ARCHIVE": "declare which members, or which sheet, are data",
+            "BAD_FORMAT": "have the vendor save the file again; what cannot be read of it is named",
+            "TOO_LARGE": "ask the vendor what it is; if it is rightly as long, raise `max_bytes` in the contract",
             "EMPTY_EXTRACT": "ask the vendor for the data",
             "MISSING_COLUMN": "ask the vendor, or add the new header to the contract",
             "TABLE_GONE": "create the table before it is loaded",
@@ -110,17 +121,13 @@ class WarehouseLoad(Tool):
     )
 
 
-def _columns(contract: FileContract, headers: tuple[tuple[str, ...], ...]) -> tuple[TextColumn, ...]:
-    """The table's columns as the first file carries them; each file may use another alias.
+def _columns(contract: FileContract) -> tuple[TextColumn, ...]:
+    """The table's columns; every part of a delivery carries them under whichever of their headers it likes.
 
-    What is optional may be missing from any of the files, so no header is demanded for it.
+    What is optional may be missing from any of them, so no header is demanded for it.
     """
-    optional = {column.name for column in contract.columns if not column.required}
     return tuple(
-        replace(column, header=None)
-        if column.name in optional
-        else replace(column, header=column.header or column.aliases[0])
-        for column in contract.columns_for(headers[0])
+        column.in_file(column.aliases[0] if column.required else None, contract.nulls) for column in contract.columns
     )
 
 

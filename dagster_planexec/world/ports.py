@@ -139,6 +139,15 @@ class Session(ABC):
         """
 
     @abstractmethod
+    def batches(
+        self, sql: str, parameters: Sequence[SqlValue] = (), *, size: int = 10_000
+    ) -> Iterator[list[tuple[SqlValue, ...]]]:
+        """Run one statement and hand its rows on as they come, `size` at a time; no more of them are in memory.
+
+        Nothing else may be asked of the session until the last batch. Raises as `rows`, at any batch.
+        """
+
+    @abstractmethod
     def execute(self, sql: str, parameters: Sequence[SqlValue] = ()) -> None:
         """Run one statement for its effect. Raises as `rows`."""
 

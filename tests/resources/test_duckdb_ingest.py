@@ -50,7 +50,9 @@ def rows(connection, table: str = "staging.t") -> list[tuple[object, ...]]:
 
 
 def rejects(connection) -> list[tuple[object, ...]]:
-    return connection.execute("select * from staging.t__rejects order by rowid").fetchall()
+    return connection.execute(
+        'select source, line, "column", value, reason from staging.t__rejects order by rowid'
+    ).fetchall()
 
 
 def amounts(connection) -> list[Decimal | None]:
@@ -207,9 +209,18 @@ class TestDates:
         assert report.rejects == {"BAD_DATE": 1}
         assert rows(connection) == []
 
-    def test_with_an_offset_are_no_contract(self, load):
-        with pytest.raises(PortError, match="another day") as caught:
-            load(b"id,day\na,2026-03-02\n", ID, replace(DAY, formats=("%Y-%m-%d %z",)))
+    @pytest.mark.parametrize(
+        ("formats", "zone", "says"),
+        [
+            (("%Y-%m-%d %Z",), "UTC", "an offset is %z"),
+            (("%z %Y-%m-%d",), "UTC", "an offset is %z"),
+            (("%Y-%m-%d %z",), "Europe/Nowhere", "which there is not"),
+            (("%Y-%m-%d %z",), "../../etc/passwd", "which there is not"),
+        ],
+    )
+    def test_that_cannot_be_followed_are_no_contract(self, load, formats, zone, says):
+        with pytest.raises(PortError, match=says) as caught:
+            load(b"id,day\na,2026-03-02\n", ID, replace(DAY, formats=formats, zone=zone))
 
         assert caught.value.code == "BAD_CONTRACT"
 
@@ -309,6 +320,57 @@ class TestRejects:
             ingest_text(connection, ingest_of(broken, columns=(ID, AMOUNT)))
 
         assert [("a", Decimal("1.00"))] == rows(connection)
+
+
+class TestReport:
+    """What a loader says of a load beyond its rows."""
+
+    KEYED = replace(ID, normalise=("trim", "upper"))
+
+    def test_rejected_rows_are_worth_what_can_be_read(self, connection, tmp_path):
+        path = tmp_path / "file.csv"
+        path.write_text("id,day,amount\na,2026-03-01,1.00\n,x,5.00\nb,x,7.00\nc,x,x\nd,x,2.00\n")
+        create(connection, (ID, DAY, AMOUNT))
+        request = replace(ingest_of(path, columns=(ID, DAY, AMOUNT)), key=("id",), amount="amount")
+
+        report = ingest_text(connection, request)
+
+        assert report.rejects == {"NULL_KEY": 1, "BAD_DATE": 3}
+        assert report.reject_amounts == {"NULL_KEY": Decimal("5.00"), "BAD_DATE": Decimal("9.00")}
+        assert connection.execute("select line, reason, amount from staging.t__rejects order by rowid").fetchall() == [
+            (3, "NULL_KEY", Decimal("5.00")),
+            (4, "BAD_DATE", Decimal("7.00")),
+            (5, "BAD_DATE", None),
+            (5, "BAD_AMOUNT", None),
+            (6, "BAD_DATE", Decimal("2.00")),
+        ]
+
+    @pytest.mark.parametrize("last", ["d,1.00\n", "d,x\n"], ids=["fast", "record-by-record"])
+    def test_cells_that_rules_changed_are_counted(self, load, connection, last):
+        report = load(f"id,amount\n a,1.00\nB,1.00\n  ,1.00\n{last}".encode(), self.KEYED, AMOUNT)
+
+        assert dict(report.normalised) == {"id": 3 if "x" not in last else 2}
+        assert [row[0] for row in rows(connection)][:3] == ["A", "B", None]
+
+    @pytest.mark.parametrize(
+        ("declared", "text", "code"),
+        [
+            ({"values": ("INV", "CRN")}, "INV", None),
+            ({"values": ("INV", "CRN")}, "inv", "UNKNOWN_VALUE"),
+            ({"values": ("INV", "CRN")}, "", "UNKNOWN_VALUE"),
+            ({"values": ("INV", "CRN"), "nullable": True}, "", None),
+            ({"values": ("O'Hara",)}, "O'Hara", None),
+            ({"length": 3}, "€uro"[:3], None),
+            ({"length": 3}, "USD ", "UNKNOWN_VALUE"),
+            ({"length": 3, "normalise": ("trim",)}, "USD ", None),
+            ({"nulls": ("-",), "length": 3}, "-", "UNKNOWN_VALUE"),
+            ({"nulls": ("-",), "length": 3, "nullable": True}, " - ", None),
+        ],
+    )
+    def test_text_is_one_of_what_is_declared(self, load, declared, text, code):
+        report = load(f"id,amount\n{text},1.00\n".encode(), replace(ID, **declared), AMOUNT)
+
+        assert report.rejects == ({} if code is None else {code: 1})
 
 
 class TestFiles:

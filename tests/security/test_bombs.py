@@ -19,7 +19,9 @@ import pytest
 from dagster_planexec.contract.file_contract import FileContract
 from dagster_planexec.errors import PortError
 from dagster_planexec.resources.s3_object_store import S3ObjectStore
-from dagster_planexec.world.delivery.delimited import header_of, records
+from dagster_planexec.world.delivery.delimited import records
+from dagster_planexec.world.delivery.heads import header_of
+from dagster_planexec.world.delivery.parts import Part
 from dagster_planexec.world.ingest import MOST_DECODED, FileFormat
 from dagster_planexec.world.ports import Ports
 from dagster_planexec.world.probes.delivery.extract import CountExtract
@@ -79,9 +81,9 @@ def test_every_reader_of_text_stops_at_the_bound(tmp_path: Path, reader: str) ->
         try:
             match reader:
                 case "header":
-                    header_of(path, form)
+                    header_of(Part(path, form))
                 case "records":
-                    sum(1 for _ in records(path, form))
+                    sum(1 for _ in records(Part(path, form)))
                 case _:
                     CountExtract(path, form, amounts()).tally()
             assert (reader, name) == ("header", "rows")  # a header is read no further than it goes

@@ -11,10 +11,11 @@ from dagster_planexec.checks.catalogue import BINDERS
 from dagster_planexec.checks.check import NotApplicable
 from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.file_contract import Column, FileContract
-from dagster_planexec.contract.outcome import Done, Outcome
+from dagster_planexec.contract.outcome import Done, Failed, Outcome
 from dagster_planexec.contract.task import Task
 from dagster_planexec.contract.tool import Admission, AdmittedObject, Model, ToolCall
 from dagster_planexec.contract.verdict import Phase, Verdict
+from dagster_planexec.errors import PortError
 from dagster_planexec.execute.admit import hash_suites
 from dagster_planexec.execute.observer import observe
 from dagster_planexec.resources.duckdb_warehouse import DuckDbWarehouse
@@ -103,6 +104,20 @@ class Loading:
         if create:
             self.create()
         return WarehouseLoad().call(self.args, self.call)
+
+    def ended(self) -> tuple[str | None, str]:
+        """Load, and the code with which the step would end: of the tool, or of the first check that fails; its words.
+
+        Of a load that passes: None, and the words of every check.
+        """
+        try:
+            outcome = self.load()
+        except PortError as error:
+            return error.code, error.message
+        if isinstance(outcome, Failed):
+            return outcome.code, outcome.message
+        verdicts = [verdict for name in WarehouseLoad.contract.postconditions for verdict in self.judge(name)]
+        return next(((v.code, v.text) for v in verdicts if not v.opens), (None, " ".join(v.text for v in verdicts)))
 
     def sql(self, *statements: str) -> list[tuple[object, ...]]:
         """Run statements; the rows of the last."""

@@ -1,4 +1,4 @@
-"""The two reference pages that are made from the code: what each code means, and what each rule, check and tool says.
+"""What is made from the code: what each code means, what each rule, check and tool says, the schema of contracts.
 
 `python -m tests.support.reference_pages` writes them; `tests/test_docs.py` compares them with the code.
 """
@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -24,6 +25,7 @@ from dagster_planexec.checks.live.catalogue import LIVE_STEP_CHECKS
 from dagster_planexec.checks.static.rule import code_of
 from dagster_planexec.checks.static.static_check import RULES, message_of
 from dagster_planexec.contract.codes import CODES
+from dagster_planexec.contract.file_contract import FileContract
 from dagster_planexec.contract.strategies import STRATEGIES, WORDS
 from dagster_planexec.recovery.decide import FILTERS
 from dagster_planexec.recovery.decide import RULES as DECISIONS
@@ -133,7 +135,17 @@ def rules_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-PAGES: dict[str, Callable[[], str]] = {"docs/codes.md": codes_page, "docs/rules.md": rules_page}
+def contract_schema() -> str:
+    """`docs/file-contract.schema.json`: what an editor checks a file contract with, in the words of the code."""
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **FileContract.model_json_schema()}
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "docs/codes.md": codes_page,
+    "docs/rules.md": rules_page,
+    "docs/file-contract.schema.json": contract_schema,
+}
 
 
 def _checks() -> Iterator[tuple[str, ...]]:
@@ -169,7 +181,7 @@ def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str
 
 
 def main() -> None:
-    """Write both pages."""
+    """Write them all."""
     for name, page in PAGES.items():
         (ROOT / name).write_text(page(), encoding="utf-8")
         sys.stdout.write(f"{name} is written\n")

@@ -145,12 +145,12 @@ def test_a_declared_encoding_is_followed(tmp_path):
 
 
 def test_a_junk_last_line_has_no_key(tmp_path):
-    """Case 48: with an amount that may be empty, the line without a key is what stops it."""
+    """Case 48: whatever else is wrong with it, the line without a key is what stops it."""
     contract = invoice_contract(
         columns=(
             Column(name="trans_no", type="text"),
             Column(name="category", type="text"),
-            Column(name="amount", type="decimal", nullable=True),
+            Column(name="amount", type="decimal"),
         ),
         key=("trans_no",),
         date=None,
@@ -158,8 +158,12 @@ def test_a_junk_last_line_has_no_key(tmp_path):
     loading = Loading(tmp_path, contract)
     loading.land(case_file("48").read_bytes())
 
-    assert isinstance(loading.load(), Done)
-    assert loading.verdict("keys_are_present").code == "NULL_KEY"
+    outcome = loading.load()
+
+    assert isinstance(outcome, Failed)
+    assert (outcome.code, outcome.facts) == ("NULL_KEY", {"NULL_KEY": 1})
+    assert "line 4" in outcome.message
+    assert loading.sql(f"select count(*), sum(amount) from {TARGET}") == [(2, Decimal("30.00"))]
 
 
 def test_a_copy_that_was_never_admitted_is_refused(loading):
@@ -176,7 +180,7 @@ def test_a_copy_that_was_never_admitted_is_refused(loading):
 
 def test_a_key_without_a_known_suffix_is_no_contract(loading):
     """A format that cannot be counted is not loaded either."""
-    loading.land(GOOD, "vendor/2026-03.xlsx")
+    loading.land(GOOD, "vendor/2026-03.xls")
 
     outcome = loading.load()
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from dagster_planexec.checks.check import Stated
 from dagster_planexec.checks.scope import StepScope
-from dagster_planexec.contract.file_contract import SUFFIXES
+from dagster_planexec.contract.file_contract import SUFFIXES, FileContract
 from dagster_planexec.contract.task import Task
 from dagster_planexec.contract.tool import AdmittedObject
 from dagster_planexec.world.ingest import MOST_DECODED, Compression
@@ -34,21 +34,32 @@ def not_admitted(scope: StepScope) -> Stated:
 def landed_copy(scope: StepScope, sha256: str) -> HashLanded:
     """The probe of a landed copy of the step's object; one and the same for every check, so it is read once."""
     path, key = scope.roots.landed_path(sha256), scope.args.key
-    return HashLanded(path, sha256, compression_of(key), most_bytes_of(scope.task))
+    return HashLanded(path, sha256, compression_of(key, scope.task), most_bytes_of(scope.task))
 
 
 def most_bytes_of(task: Task) -> int:
     """How long a delivered file of the task may be, decoded: its contract's word."""
-    filled = next((one for one in task.inputs if task.drop is not None and one.name == task.drop.input), None)
-    contract = task.contracts.get(filled.contract) if filled is not None else None
+    contract = _contract_of(task)
     return MOST_DECODED if contract is None else contract.max_bytes
 
 
-def compression_of(key: str) -> Compression:
-    """The compression that a key's suffix declares; `none` for a suffix that declares nothing."""
-    return next(
-        (how[1] for s, how in sorted(SUFFIXES.items(), key=lambda item: -len(item[0])) if key.endswith(s)), "none"
+def compression_of(key: str, task: Task) -> Compression:
+    """How the object of that key is packed: its contract's word, else its suffix; `none` if neither says.
+
+    A workbook is an archive of zip, so it is unpacked as one.
+    """
+    contract = _contract_of(task)
+    kind, packed = next(
+        (how for s, how in sorted(SUFFIXES.items(), key=lambda item: -len(item[0])) if key.endswith(s)),
+        ("delimited", "none"),
     )
+    kind = (contract.format if contract is not None else None) or kind
+    return "zip" if kind == "xlsx" else (contract.compression if contract is not None else None) or packed
+
+
+def _contract_of(task: Task) -> FileContract | None:
+    filled = next((one for one in task.inputs if task.drop is not None and one.name == task.drop.input), None)
+    return task.contracts.get(filled.contract) if filled is not None else None
 
 
 def on_the_wire(scope: StepScope) -> Observation | None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from dagster_planexec.checks.check import BoundCheck, Check, Finding, Judge, Stated
 from dagster_planexec.checks.load.contract_of import contract_of, format_of, stated
 from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.file_contract import FileContract
 from dagster_planexec.contract.verdict import Phase
-from dagster_planexec.world.delivery.delimited import shown
-from dagster_planexec.world.observation import Observation
+from dagster_planexec.world.delivery.words import shown
+from dagster_planexec.world.observation import Fact, Observation
 from dagster_planexec.world.probes.delivery.extract import HeaderOfExtract
 
 NAME = "no_unexpected_columns"
@@ -36,28 +36,40 @@ def no_unexpected_columns(scope: StepScope, phase: Phase) -> tuple[BoundCheck, .
 
 
 def _judge(contract: FileContract) -> Judge:
-    owner = {alias.strip(): column.name for column in contract.columns for alias in column.aliases}
+    owner = {contract.normal(alias): column.name for column in contract.columns for alias in column.aliases}
+    owner |= {contract.normal(alias): f"{c.name} (minus)" for c in contract.columns for alias in c.minus}
 
     def judge(observed: Observation, against: Observation | Stated) -> Finding:
         assert isinstance(against, Stated)  # noqa: S101 - bound above
-        raw = observed["header"]
-        header = [str(name).strip() for name in raw] if isinstance(raw, tuple) else []
-        expected, seen = against.value, _named(header)
-        unknown = [name for name in header if name not in owner]
-        twice = [name for name, count in Counter(owner[h] for h in header if h in owner).items() if count > 1]
-        there = {owner[name] for name in header if name in owner}
-        missing = [column.name for column in contract.columns if column.required and column.name not in there]
-        if unknown or twice:
-            parts = [f"columns the contract does not know: {_named(unknown)}"] if unknown else []
-            parts += [f"columns that stand for the same: {_named(twice)}"] if twice else []
-            parts += [f"and lacks {_named(missing)}"] if missing else []
-            return Finding("failed", expected, seen, f"the file has {'; '.join(parts)}", "UNKNOWN_COLUMN")
-        if missing:
-            text = f"the file lacks {_named(missing)}; it has {seen}"
-            return Finding("failed", expected, seen, text, "MISSING_COLUMN")
-        return Finding("passed", expected, seen, f"the {len(header)} columns of the file are known, none is missing")
+        headers = observed["headers"]
+        assert isinstance(headers, tuple)  # noqa: S101 - what the probe promises
+        # Every member of an archive has a header of its own; the first that is wrong is told.
+        found = [_judged(contract, owner, header, against.value) for header in headers if isinstance(header, tuple)]
+        return next((one for one in found if one.status != "passed"), found[0])
 
     return judge
+
+
+def _judged(contract: FileContract, owner: Mapping[str, str], raw: tuple[Fact, ...], expected: Fact) -> Finding:
+    header = [str(name) for name in raw]
+    normal = [contract.normal(name) for name in header]
+    seen = _named([name.strip() for name in header])
+    strange = [name.strip() for name, known in zip(header, normal, strict=True) if known not in owner]
+    unknown = strange if contract.other_columns == "refuse" else []
+    twice = [name for name, count in Counter(owner[n] for n in normal if n in owner).items() if count > 1]
+    there = {owner[name] for name in normal if name in owner}
+    missing = [column.name for column in contract.columns if column.required and column.name not in there]
+    if unknown or twice:
+        parts = [f"columns the contract does not know: {_named(unknown)}"] if unknown else []
+        parts += [f"columns that stand for the same: {_named(twice)}"] if twice else []
+        parts += [f"and lacks {_named(missing)}"] if missing else []
+        return Finding("failed", expected, seen, f"the file has {'; '.join(parts)}", "UNKNOWN_COLUMN")
+    if missing:
+        text = f"the file lacks {_named(missing)}; it has {seen}"
+        return Finding("failed", expected, seen, text, "MISSING_COLUMN")
+    ignored = f"; {len(strange)} are not the contract's, and left out" if strange else ""
+    text = f"the {len(header) - len(strange)} columns of the file are known, none is missing{ignored}"
+    return Finding("passed", expected, seen, text)
 
 
 def _named(names: Sequence[str]) -> str:

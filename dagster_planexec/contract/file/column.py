@@ -15,16 +15,18 @@ Word = Annotated[str, Field(min_length=1, max_length=200)]
 class Closed(BaseModel):
     """Frozen, and refuses every word it does not know."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
 class Column(Closed):
     """One column: its name in the table, its headers in files, its type."""
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_]{0,62}$")
+    """The column of the table."""
     headers: tuple[Word, ...] = ()
     """Headers under which files carry it, compared after trimming and the contract's header rules; empty: the name."""
     type: TextType
+    """What the table holds."""
     required: bool = True
     """Whether a file must have the column at all."""
     nullable: bool = False
@@ -40,15 +42,25 @@ class Column(Closed):
 
     # Numbers
     precision: int = Field(default=18, ge=1, le=38)
-    scale: int = Field(default=2, ge=0, le=18)
+    """Digits of a decimal, at most."""
+    scale: int = Field(default=2, ge=0, le=30)
+    """Those of them behind the decimal mark. A value with more is SCALE_OVERFLOW, never rounded."""
     thousands: Literal["", ",", ".", " ", "'", "\u2019", "\u00a0", "\u202f", "_"] = ""
+    """What may stand between thousands, and then stands between all of them; empty: nothing."""
     decimal_mark: Literal[".", ","] = "."
+    """What stands before the decimals."""
     grouping: Literal["western", "indian"] = "western"
+    """Digits between thousands marks: 1,234,567 or 12,34,567."""
     negatives: tuple[Negative, ...] = Field(default=("minus",), min_length=1)
+    """How a number below zero is written: `-5`, `5-`, `(5)`, `5 CR`."""
     currency_signs: tuple[Annotated[str, Field(min_length=1, max_length=8)], ...] = ()
+    """Signs of which one may stand before or behind a number; they say nothing of the currency."""
     exponent: bool = False
+    """Whether `1.5E-7` is a number."""
     zeros: tuple[Word, ...] = ()
+    """Words that stand for zero."""
     minor_units: int = Field(default=0, ge=0, le=6)
+    """For amounts in whole minor units: how many decimals they make. 2 reads 1250 as 12.50."""
     minus: tuple[Word, ...] = ()
     """Headers of a second column whose amounts are taken off: credits beside debits."""
 
@@ -77,8 +89,10 @@ class Column(Closed):
             yield f"minor units make {self.minor_units} decimals, and scale is {self.scale}"
         if self.minor_units and self.exponent:
             yield "minor units are whole numbers; an exponent is not declared with them"
-        if any(sign.strip(" 0123456789.,+-()Ee") != sign for sign in self.currency_signs):
+        if any(not _is_sign(sign) for sign in self.currency_signs):
             yield "a currency sign holds a character that numbers are written with"
+        if "credit" in self.negatives and any(sign.upper() in {"CR", "DR"} for sign in self.currency_signs):
+            yield "CR and DR say the sign of an amount, so neither is a currency sign"
         for word, kinds in _BELONG.items():
             if self.type not in kinds and getattr(self, word) != type(self).model_fields[word].default:
                 yield f"{word} is for {' and '.join(kinds)} columns, this is {self.type}"
@@ -108,6 +122,16 @@ class Column(Closed):
             self.aliases, self.minus, nulls if self.nulls is None else self.nulls, self.zone, self.values, self.length,
             self.normalise,
         )  # fmt: skip
+
+
+def _is_sign(sign: str) -> bool:
+    """Whether a currency sign can be told from the number beside it. `EUR` can, and so can `Rs.`."""
+    return (
+        not any(character in "0123456789+-()" for character in sign)
+        and sign == sign.strip()
+        and sign[0] not in ".,"
+        and sign.upper() != "E"
+    )
 
 
 _NUMBERS = ("decimal", "integer")

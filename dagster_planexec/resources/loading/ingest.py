@@ -1,4 +1,4 @@
-"""Loading delimited text into a table: read as text, convert by contract in one pass, keep every reject.
+"""Loading delivered files into a table: read as text, convert by contract in one pass, keep every reject.
 
 A file without a fault is read once, straight into the table. The first fault ends that, and the file is read again,
 slowly and record by record, so that every reject is kept with the line it stands on. Both ways convert with the same
@@ -11,16 +11,20 @@ not, so such a file is met by `row_counts_agree`, not here.
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dagster_planexec.resources.loading.cells import Cell, literal
-from dagster_planexec.resources.loading.files import File, file_of
-from dagster_planexec.resources.loading.reader import buffer_of, readable, reader_of, stream_error
-from dagster_planexec.resources.loading.rejects import REFUSED, load_by_record
+from dagster_planexec.resources.loading.changes import Changes
+from dagster_planexec.resources.loading.files import File, files_of
+from dagster_planexec.resources.loading.orders import expect_formats
+from dagster_planexec.resources.loading.reader import Relation, buffer_of, is_cut_off, straight, stream_error
+from dagster_planexec.resources.loading.rejects import load_by_record
 from dagster_planexec.resources.loading.target import expect_table, inserted, quoted, replacing
-from dagster_planexec.world.ingest import IngestReport, TextIngest
+from dagster_planexec.world.delivery.columnar import cut_off
+from dagster_planexec.world.delivery.delimited import REPEATED, TRAILERS
+from dagster_planexec.world.ingest import RECORD_KINDS, IngestReport, TextIngest
 
 if TYPE_CHECKING:
     import duckdb
@@ -40,8 +44,11 @@ def ingest_text(connection: duckdb.DuckDBPyConnection, request: TextIngest) -> I
         duckdb.Error: Anything that is not about the files: the disk is full, the statement was interrupted.
     """
     expect_table(connection, request)
-    files = tuple(file_of(path, request) for path in request.paths)
+    files = tuple(file for path in request.paths for file in files_of(connection, path, request))
     with tempfile.TemporaryDirectory(prefix="planexec-ingest-") as scratch:
+        expect_formats(connection, request, files, Path(scratch))
+        if request.format.kind == "xlsx" or request.format.kind in RECORD_KINDS:  # their rows are records already
+            return load_by_record(connection, request, files, Path(scratch), "")
         try:
             return _load_straight(connection, request, files, Path(scratch))
         except _FaultError as fault:
@@ -57,30 +64,33 @@ def _load_straight(
 ) -> IngestReport:
     import duckdb  # noqa: PLC0415 - heavy, and only needed here
 
-    rows, buffer = 0, buffer_of(connection)
+    rows, buffer, dropped, changes = 0, buffer_of(connection), Counter[str](), Changes(request)
     with replacing(connection, request):
         for number, file in enumerate(files):
             try:
-                path, form = readable(file, scratch / f"straight-{number}")
-                names = [f"f{index}" for index in range(len(file.header))]
-                values = ", ".join(f"{_must(c)} as {quoted(c.column.name)}" for c in file.cells)
-                query = f"select {values} from {reader_of(form, names, skip=file.blank_lines, buffer=buffer)}"
-                rows += inserted(connection, request, query, path)
+                read = straight(file, scratch / f"straight-{number}", buffer)
+                values = ", ".join(f"{c.must} as {quoted(c.column.name)}" for c in file.cells)
+                query = f"select {values} from {read.sql} where {read.data}"
+                rows += inserted(connection, request, query, read.path)
+                dropped[TRAILERS] += read.trailers
+                dropped[REPEATED] += _repeated(connection, file, read)
+                changes.count(connection, file, read.sql, read.path, where=read.data)
             except (duckdb.InvalidInputException, UnicodeDecodeError) as error:
+                if is_cut_off(file, error):
+                    raise cut_off(file.part, error) from error
                 raise _FaultError(str(error)) from error
             except duckdb.IOException as error:
                 raise stream_error(file, error) from error
-    return IngestReport(rows, {})
+            except duckdb.Error as error:
+                if is_cut_off(file, error):
+                    raise cut_off(file.part, error) from error
+                raise
+    return IngestReport(rows, {}, dropped=dict(+dropped), normalised=changes.by_column)
 
 
-def _must(c: Cell) -> str:
-    """The value of a cell, or an error that ends the statement.
-
-    It says nothing of the reason: DuckDB computes an expression that occurs twice for every row, needed or not.
-    """
-    if c.reason is None:
-        return c.value
-    refusal = f"cast(error({literal(REFUSED + c.column.name)}) as {c.column.sql_type})"
-    if c.column.nullable:
-        refusal = f"case when not ({c.empty}) then {refusal} end"
-    return f"coalesce({c.value}, {refusal})"
+def _repeated(connection: duckdb.DuckDBPyConnection, file: File, read: Relation) -> int:
+    """Records that repeat the header; counted apart, since the statement that leaves them out does not say."""
+    if not file.part.form.repeated_headers:
+        return 0
+    found = connection.execute(f"select count(*) from {read.sql} where not ({read.data})", [str(read.path)]).fetchone()
+    return int(found[0]) if found else 0

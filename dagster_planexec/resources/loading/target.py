@@ -44,13 +44,19 @@ def replacing(connection: duckdb.DuckDBPyConnection, request: TextIngest) -> Ite
         connection.execute(f"delete from {table(request.target)}")
         connection.execute(
             f"create or replace table {table(request.rejects)} "
-            '(source varchar, line bigint, "column" varchar, value varchar, reason varchar)'
+            '(source varchar, line bigint, "column" varchar, value varchar, reason varchar, '
+            f"amount {_worth(request)})"
         )
         yield
         connection.execute("commit")
     except BaseException:
         _roll_back(connection)
         raise
+
+
+def _worth(request: TextIngest) -> str:
+    """The type of what a rejected row is worth."""
+    return next((c.sql_type for c in request.columns if c.name == request.amount), "decimal(38, 2)")
 
 
 def _roll_back(connection: duckdb.DuckDBPyConnection) -> None:

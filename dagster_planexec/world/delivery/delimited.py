@@ -1,44 +1,47 @@
 """Delimited text, read record by record with Python's csv module: headers, and the exact line where a record starts.
 
 A record is what stands between line ends outside quotes. A line with nothing on it is not a record, wherever it stands;
-the first record is the header. Compressed files are read through all their members.
+the first record is the header, unless the format has none. Compressed files are read through all their members.
 """
 
 from __future__ import annotations
 
 import codecs
 import csv
-import gzip
 import io
-import zlib
-from collections.abc import Generator, Iterator
-from contextlib import ExitStack, closing, contextmanager
+import re
+from collections import Counter
+from collections.abc import Generator, Iterable, Iterator, MutableMapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, BinaryIO, Literal, cast
+from typing import Literal
 
 from dagster_planexec.errors import PortError
-from dagster_planexec.world.ingest import FileFormat
-from dagster_planexec.world.local.regular import without_links
+from dagster_planexec.world.delivery.parts import Part, raw_bytes
+from dagster_planexec.world.delivery.tail import dialect, last_records, without_tail
+from dagster_planexec.world.delivery.words import shown
+from dagster_planexec.world.ingest import FileFormat, Trailer
 
-_AT_ONCE = 1 << 18
+Errors = Literal["strict", "surrogateescape"]
 LONGEST_LINE = 4_000_000
 """Characters of a physical line that are read at all."""
-SHOWN = 80
-"""Characters of a cell that are ever shown or stored."""
+TRAILERS, REPEATED = "trailers", "repeated headers"
+"""What records that are no data are counted under."""
+_CHUNK = 1 << 18
+_MARKS = {
+    "utf-16-le": codecs.BOM_UTF16_LE,
+    "utf-16-be": codecs.BOM_UTF16_BE,
+    "utf-32-le": codecs.BOM_UTF32_LE,
+    "utf-32-be": codecs.BOM_UTF32_BE,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One record, and the physical line (from 1) on which it starts."""
+    """One record, and the physical line (from 1) on which it starts; 0 for a header that is declared."""
 
     line: int
     fields: list[str]
-
-
-def shown(text: str) -> str:
-    """Text of a file, quoted and bounded, so that it can stand in a message."""
-    return repr(text[:SHOWN]) + ("..." if len(text) > SHOWN else "")
 
 
 def codec_of(form: FileFormat) -> str:
@@ -59,134 +62,136 @@ def codec_of(form: FileFormat) -> str:
     return "utf-8-sig" if info.name == "utf-8" else info.name
 
 
-@contextmanager
-def raw_bytes(path: Path, form: FileFormat) -> Iterator[BinaryIO]:
-    """The bytes of a file, decompressed as declared, whatever follows in further members included.
-
-    Raises:
-        PortError: TRUNCATED_STREAM if a compressed file ends early, is damaged, or is no gzip file at all; while it is
-            read, TOO_LARGE beyond the declared `max_bytes`.
-    """
-    with open(path, "rb", opener=without_links) as file, ExitStack() as opened:
-        decoded = opened.enter_context(gzip.open(file)) if form.compression == "gzip" else file
-        stream = io.BufferedReader(_Bounded(cast("BinaryIO", decoded), path.name, form.max_bytes), _AT_ONCE)
-        try:
-            yield stream
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise PortError(
-                "TRUNCATED_STREAM",
-                f"{path.name} does not decompress to its end: {str(error)[:120]}",
-                hint="ask the vendor to deliver the file again",
-            ) from error
+def marked_codec(form: FileFormat, stream: io.BufferedReader) -> str:
+    """The codec for a stream that is at its start: one that drops the byte order mark, if there is one."""
+    codec = codec_of(form)
+    mark = _MARKS.get(codec)
+    return codec[:6] if mark is not None and stream.peek(len(mark))[: len(mark)] == mark else codec
 
 
-class _Bounded(io.RawIOBase):
-    """The bytes of a stream, up to as many as are declared."""
-
-    def __init__(self, stream: BinaryIO, name: str, most: int) -> None:
-        super().__init__()
-        self._stream, self._name, self._most, self._read = stream, name, most, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - whatever the buffered reader hands in
-        piece = self._stream.read(len(buffer))
-        self._read += len(piece)
-        if self._read > self._most:
-            raise too_large(self._name, self._most)
-        buffer[: len(piece)] = piece
-        return len(piece)
-
-
-def too_large(name: str, most: int) -> PortError:
-    """What to say of a file that is longer, decoded, than its contract allows."""
-    return PortError(
-        "TOO_LARGE", f"{name[:80]} holds more than {most:,} bytes once it is decoded, which its contract allows",
-        hint="ask the vendor what it is; if it is rightly as long, raise `max_bytes` in the file contract",
-    )  # fmt: skip
+def is_respelt(form: FileFormat) -> bool:
+    """Whether the text is not read as it is: lines above it, trailers below it, or quotes escaped by a sign."""
+    return bool(form.skip_lines or form.trailers or _escape(form))
 
 
 @contextmanager
-def text_of(
-    path: Path, form: FileFormat, *, errors: Literal["strict", "surrogateescape"] = "strict"
-) -> Iterator[io.TextIOWrapper]:
-    """The characters of a file, decoded as declared, with the line ends it has.
+def text_of(part: Part, *, errors: Errors = "strict") -> Iterator[io.TextIOWrapper]:
+    """The characters of a part, decoded as declared, with the line ends it has.
 
     Raises:
         PortError: BAD_ENCODING with the byte position; TRUNCATED_STREAM; BAD_CONTRACT.
     """
-    codec = codec_of(form)
-    with raw_bytes(path, form) as stream:
+    with raw_bytes(part) as stream:
         try:
+            codec = marked_codec(part.form, stream)
             yield io.TextIOWrapper(stream, encoding=codec, errors=errors, newline="")
         except UnicodeDecodeError as error:
-            raise bad_encoding(path, form, error) from error
+            raise bad_encoding(part, error) from error
 
 
-def bad_encoding(path: Path, form: FileFormat, error: UnicodeDecodeError) -> PortError:
+def body_of(part: Part, ended: list[tuple[Trailer, list[str]]] | None = None) -> Iterator[str]:
+    """The text in pieces: without what stands above the header, without trailers, with quotes escaped by quotes.
+
+    Args:
+        part: What is read.
+        ended: Where the trailers are put, with their fields.
+
+    Raises:
+        PortError: As `text_of`.
+    """
+    with text_of(part) as text:
+        pieces = _body(text, part)
+        yield from without_tail(pieces, part.form, [] if ended is None else ended) if part.form.trailers else pieces
+
+
+def trailers_of_text(part: Part) -> list[tuple[Trailer, list[str]]]:
+    """The trailers of a part with their fields, the first of them first. Raises as `records`."""
+    found: list[tuple[Trailer, list[str]]] = []
+    quote = part.form.quote
+    quotes = sum(piece.count(quote) for piece in body_of(part, found) if quote)
+    if quotes % 2 == 0:
+        return found
+    ended: list[tuple[Trailer, Record]] = []
+    for _ in records(part, ended=ended):
+        pass
+    return [(rule, record.fields) for rule, record in ended]
+
+
+def bad_encoding(part: Part, error: UnicodeDecodeError) -> PortError:
     """What to say of bytes that are not text in the declared encoding."""
     seen = error.object[error.start : error.start + 8].hex(" ")
     return PortError(
         "BAD_ENCODING",
-        f"{path.name} does not decode as {form.encoding}, which its contract declares: {error.reason} at bytes {seen}",
+        f"{part.name} does not decode as {part.form.encoding}, which its contract declares: "
+        f"{error.reason} at bytes {seen}",
         hint="declare the encoding the file really has",
     )
 
 
 def records(
-    path: Path, form: FileFormat, *, errors: Literal["strict", "surrogateescape"] = "strict"
+    part: Part,
+    *,
+    errors: Errors = "strict",
+    ended: list[tuple[Trailer, Record]] | None = None,
+    dropped: MutableMapping[str, int] | None = None,
 ) -> Generator[Record, None, None]:
-    """Every record, the header first.
+    """Every record that is data, the header first.
+
+    Args:
+        part: What is read.
+        errors: What becomes of bytes that are no text.
+        ended: Where the trailers are put.
+        dropped: Where records that are no data are counted.
 
     Raises:
         PortError: RAGGED_ROW with the line where quoting breaks the file; and as `text_of`.
     """
-    with text_of(path, form, errors=errors) as text:
-        reader = csv.reader(_lines(text, path), delimiter=form.delimiter, quotechar=form.quote, strict=True)
+    ended, dropped = ([] if ended is None else ended), (Counter[str]() if dropped is None else dropped)
+    found = _all_records(part, errors)
+    header = Record(0, list(part.form.header)) if part.form.header is not None else next(found, None)
+    if header is None:
+        return
+    yield header
+    for record in last_records(found, part.form.trailers, ended):
+        if part.form.repeated_headers and record.fields == header.fields:
+            dropped[REPEATED] = dropped.get(REPEATED, 0) + 1
+        else:
+            yield record
+    if ended:
+        dropped[TRAILERS] = dropped.get(TRAILERS, 0) + len(ended)
+
+
+def _all_records(part: Part, errors: Errors) -> Iterator[Record]:
+    with text_of(part, errors=errors) as text:
+        skipped = _skip(text, part)
+        reader = csv.reader(_lines(text, part), **dialect(part.form))
         before = 0
         try:
             for fields in reader:
                 if fields:
-                    yield Record(before + 1, fields)
+                    yield Record(skipped + before + 1, fields)
                 before = reader.line_num
         except csv.Error as error:
             raise PortError(
                 "RAGGED_ROW",
-                f"{path.name}: the record that starts on line {before + 1} cannot be read: {str(error)[:120]}",
+                f"{part.name}: the record that starts on line {skipped + before + 1} cannot be read: "
+                f"{str(error)[:120]}",
                 hint="look at the line; an unclosed quote is the usual cause",
             ) from error
 
 
-def header_record(path: Path, form: FileFormat) -> Record | None:
+def header_record(part: Part) -> Record | None:
     """The first record as the file has it, or None if there is none. Raises as `records`."""
     # Decoding runs ahead of the first record: bytes further down are not the header's fault.
-    with closing(records(path, form, errors="surrogateescape")) as found:
+    with closing(records(part, errors="surrogateescape")) as found:
         first = next(found, None)
     if first is not None and any(undecoded(name) for name in first.fields):
         raise PortError(
             "BAD_ENCODING",
-            f"{path.name}: the header does not decode as {form.encoding}, which its contract declares",
+            f"{part.name}: the header does not decode as {part.form.encoding}, which its contract declares",
             hint="declare the encoding the file really has",
         )
     return first
-
-
-def _lines(text: io.TextIOWrapper, path: Path) -> Iterator[str]:
-    """The physical lines. A compressed file can hold a line of any length, so none is read without a bound."""
-    while line := text.readline(LONGEST_LINE + 1):
-        if len(line) > LONGEST_LINE:
-            raise PortError(
-                "RAGGED_ROW", f"{path.name}: a line has more than {LONGEST_LINE} characters: {shown(line)}",
-                hint="look at the file; delimited text has line ends",
-            )  # fmt: skip
-        yield line
-
-
-def header_of(path: Path, form: FileFormat) -> tuple[str, ...]:
-    """The names in the header, untrimmed; none for a file without a record. Raises as `records`."""
-    first = header_record(path, form)
-    return tuple(first.fields) if first else ()
 
 
 def undecoded(text: str) -> bool:
@@ -194,11 +199,70 @@ def undecoded(text: str) -> bool:
     return not text.isascii() and any("\udc80" <= character <= "\udcff" for character in text)
 
 
-def ragged(path: Path, record: Record, width: int) -> PortError:
+def ragged(part: Part, record: Record, width: int) -> PortError:
     """What to say of a record with another number of fields than the header."""
     return PortError(
         "RAGGED_ROW",
-        f"{path.name}: line {record.line} has {len(record.fields)} fields, the header has {width}: "
+        f"{part.name}: line {record.line} has {len(record.fields)} fields, the header has {width}: "
         + shown(",".join(record.fields)),
         hint="look at the line; an unquoted delimiter is the usual cause",
     )
+
+
+def _lines(text: io.TextIOWrapper, part: Part) -> Iterator[str]:
+    """The physical lines. A compressed file can hold a line of any length, so none is read without a bound."""
+    escape = _escape(part.form)
+    while line := text.readline(LONGEST_LINE + 1):
+        if len(line) > LONGEST_LINE:
+            raise _long(part, line)
+        yield _respelt(line, part.form) if escape and escape in line else line
+
+
+def _body(text: io.TextIOWrapper, part: Part) -> Iterator[str]:
+    _skip(text, part)
+    pieces = iter(lambda: text.read(_CHUNK), "")
+    return _all_respelt(pieces, part.form) if _escape(part.form) else pieces
+
+
+def _skip(text: io.TextIOWrapper, part: Part) -> int:
+    """Pass over the lines above the header; how many there were."""
+    for skipped in range(part.form.skip_lines):
+        line = text.readline(LONGEST_LINE + 1)
+        if len(line) > LONGEST_LINE:
+            raise _long(part, line)
+        if not line:
+            return skipped
+    return part.form.skip_lines
+
+
+def _long(part: Part, line: str) -> PortError:
+    return PortError(
+        "RAGGED_ROW", f"{part.name}: a line has more than {LONGEST_LINE} characters: {shown(line)}",
+        hint="look at the file; delimited text has line ends",
+    )  # fmt: skip
+
+
+def _escape(form: FileFormat) -> str:
+    return form.escape if form.quote and form.escape != form.quote else ""
+
+
+def _respelt(text: str, form: FileFormat) -> str:
+    """A quote that is escaped by a sign, as a doubled one; the sign before itself stands for itself, else it is text.
+
+    The readers there are differ in what else an escape may do. So none of them is asked.
+    """
+
+    def plain(found: re.Match[str]) -> str:
+        return form.quote * 2 if found[1] == form.quote else form.escape
+
+    return re.sub(f"{re.escape(form.escape)}([{re.escape(form.escape + form.quote)}])", plain, text)
+
+
+def _all_respelt(pieces: Iterable[str], form: FileFormat) -> Iterator[str]:
+    held = ""
+    for piece in pieces:
+        text = held + piece
+        whole = text.rstrip(form.escape)  # what it stands before may be in the next piece
+        held = text[len(whole) :]
+        yield _respelt(whole, form)
+    yield _respelt(held, form)

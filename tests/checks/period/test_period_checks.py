@@ -100,25 +100,62 @@ class TestPeriodIsCovered:
         assert (undeclared.status, undeclared.code, undeclared.opens) == ("not-evaluated", "BAD_CONTRACT", False)
 
 
+class TestWindow:
+    @pytest.mark.parametrize(
+        ("days", "window", "code", "says"),
+        [
+            (("2026-03-01", "2026-03-31"), {}, None, "2 rows in 2026-03"),
+            (("2026-03-01", "2026-02-28"), {}, "OUT_OF_PERIOD",
+             "1 rows worth 2.00 are dated outside the window, from 2026-02-28 to 2026-02-28"),
+            (("2026-03-01", "2026-02-28", "2026-04-03"), {"days_before": 1, "days_after": 3}, None, "1 before it"),
+            (("2026-03-01", "2026-02-27", "2026-04-04"), {"days_before": 1, "days_after": 3}, "OUT_OF_PERIOD",
+             "2 rows worth 5.00 are dated outside the window, from 2026-02-27 to 2026-04-04"),
+            (("2026-02-27",), {}, "STALE_PERIOD", "no row lies in 2026-03"),
+        ],
+    )  # fmt: skip
+    def test_rows_outside_it_are_named_with_their_worth(self, tmp_path, days, window, code, says):
+        verdict = loaded(tmp_path, *days, contract=invoice_contract(window=window)).verdict("period_is_covered")
+
+        assert verdict.code == code
+        assert says in verdict.text
+
+    @pytest.mark.parametrize(
+        ("days", "code", "says"),
+        [
+            ([f"2026-03-{n:02d}" for n in range(1, 32)], None, "31 rows in 2026-03"),
+            ([f"2026-03-{n:02d}" for n in range(1, 31)], "PERIOD_INCOMPLETE", "1 days have no rows: 2026-03-31"),
+            (["2026-03-15"], "PERIOD_INCOMPLETE", "2026-03-10 and 20 more"),
+        ],
+    )
+    def test_every_day_has_rows_if_so_declared(self, tmp_path, days, code, says):
+        verdict = loaded(tmp_path, *days, contract=invoice_contract(every_day=True)).verdict("period_is_covered")
+
+        assert verdict.code == code
+        assert says in verdict.text
+
+
 class TestKeysArePresent:
     def test_every_row_has_one(self, tmp_path):
         verdict = loaded(tmp_path, "2026-03-01", "2026-03-02").verdict("keys_are_present")
 
         assert (verdict.status, verdict.text) == ("passed", "each of 2 rows has a key")
 
-    @pytest.mark.parametrize("blank", ["", "   "])
+    @pytest.mark.parametrize("blank", ["null", "'   '"])
     def test_null_and_blank_are_none(self, tmp_path, blank):
-        days = ("2026-03-01", "2026-03-02", "2026-03-03")
+        """A load refuses them; this check is for tables, whoever filled them."""
+        loading = loaded(tmp_path, "2026-03-01", "2026-03-02", "2026-03-03", ids=["A1", "A2", "A3"])
+        loading.sql(f"update {TARGET} set id = {blank} where id <> 'A1'")
 
-        verdict = loaded(tmp_path, *days, ids=["A1", blank, blank]).verdict("keys_are_present")
+        verdict = loading.verdict("keys_are_present")
 
         assert (verdict.code, verdict.observed.value) == ("NULL_KEY", 2)
         assert verdict.text == "2 of 3 rows, worth 5.00, have no key"
 
     def test_one_part_of_a_key_is_not_enough(self, tmp_path):
-        contract = invoice_contract(key=("id", "note"))
+        loading = loaded(tmp_path, "2026-03-01", contract=invoice_contract(key=("id", "day")))
+        loading.sql(f"update {TARGET} set day = null")
 
-        assert loaded(tmp_path, "2026-03-01", contract=contract).verdict("keys_are_present").code == "NULL_KEY"
+        assert loading.verdict("keys_are_present").code == "NULL_KEY"
 
 
 class TestKeysAreUnique:
@@ -134,7 +171,10 @@ class TestKeysAreUnique:
         assert verdict.text == "1 key repeats, in 3 rows worth 6.00, e.g. 'F1'"
 
     def test_rows_without_a_key_are_the_other_checks_business(self, tmp_path):
-        assert loaded(tmp_path, "2026-03-01", "2026-03-01", ids=["", " "]).verdict("keys_are_unique").opens
+        loading = loaded(tmp_path, "2026-03-01", "2026-03-01")
+        loading.sql(f"update {TARGET} set id = ' '")
+
+        assert loading.verdict("keys_are_unique").opens
 
     def test_leading_zeros_keep_keys_apart(self, tmp_path):
         assert loaded(tmp_path, "2026-03-01", "2026-03-01", ids=["0042", "42"]).verdict("keys_are_unique").opens

@@ -7,6 +7,7 @@ import gzip
 import io
 import subprocess
 import sys
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 
 from dagster_planexec.errors import PortError
 from dagster_planexec.resources.loading.ingest import ingest_text
-from dagster_planexec.world.ingest import FileFormat, TextColumn
+from dagster_planexec.world.ingest import Counted, FileFormat, TextColumn
 from dagster_planexec.world.ports import Ports, Roots
 from dagster_planexec.world.probes.delivery.extract import CountExtract, CountExtracts, HeaderOfExtract
 from tests.support.loads import amounts, case_file, create, ingest_of
@@ -99,12 +100,20 @@ def test_amounts_add_up_without_floats(count):
         "0.2",
         "123456789.01",
         "-0.000000000000000001",
-        "99999999999999999999999999999999.99",
+        "99999999999999999999.99",
     ]
+    wide = Counted(replace(amounts().amount, precision=38, scale=18))
 
-    seen = count(("id,amount\n" + "".join(f"x,{text}\n" for text in texts)).encode())
+    seen = count(("id,amount\n" + "".join(f"x,{text}\n" for text in texts)).encode(), counted=wide)
 
-    assert seen["sum"] == Decimal("100000000000000009007199378197782.299999999999999999")
+    assert seen["sum"] == Decimal("100009007199378197782.299999999999999999")
+
+
+def test_what_does_not_fit_the_column_is_no_amount(count):
+    """The loader refuses it, so it is in no sum of either."""
+    seen = count(b"id,amount\na,12.345\nb,99999999999999999.00\nc,12.500\nd,1.00\n")
+
+    assert (seen["sum"], seen["unparsable"]) == (Decimal(1), 3)
 
 
 def test_what_is_no_amount_is_counted_apart(count):

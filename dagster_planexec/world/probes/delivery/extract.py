@@ -1,44 +1,41 @@
-"""Probes of a delivered text file: its header, its records and the exact sum of its amounts, without any loader.
+"""Probes of a delivered file: its headers, its records and the exact sum of its amounts, without any loader.
 
-The loader reads with DuckDB. Here pyarrow.csv reads, which is as fast and was written by others; where it cannot decide
-(it takes an unclosed quote for the end of the file, and cannot name a line) Python's csv module has the word.
+The loader reads with DuckDB, and workbooks with calamine. Here pyarrow.csv, pyarrow.parquet and openpyxl read.
 
-A record is what stands between line ends outside quotes. A line with nothing on it is no record; the header is none.
+A record is what stands between line ends outside quotes. A line with nothing on it is no record; the header is none,
+and neither are trailers.
 """
 
 from __future__ import annotations
 
-import codecs
-import io
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
-from typing import Any, BinaryIO
 
-from dagster_planexec.errors import PortError
-from dagster_planexec.world.delivery.delimited import (
-    bad_encoding,
-    codec_of,
-    header_of,
-    ragged,
-    raw_bytes,
-    records,
-    shown,
-)
-from dagster_planexec.world.ingest import Counted, FileFormat, NumberStyle
-from dagster_planexec.world.observation import Fact, Observation
+from dagster_planexec.world.delivery.heads import header_of
+from dagster_planexec.world.delivery.parts import Part, parts_of
+from dagster_planexec.world.ingest import Counted, FileFormat
+from dagster_planexec.world.observation import Observation
 from dagster_planexec.world.ports import Ports
 from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.probes.delivery.amounts import EXACT, Amounts, shortest
+from dagster_planexec.world.probes.delivery.counting.parquet import count_parquet
+from dagster_planexec.world.probes.delivery.counting.records import count_records
+from dagster_planexec.world.probes.delivery.counting.tally import Tally, tally_of
+from dagster_planexec.world.probes.delivery.counting.text import count_text
+from dagster_planexec.world.probes.delivery.counting.workbook import count_sheet
 from dagster_planexec.world.subject import Subject, landed
 
-_BLOCK = 1 << 20
+_READERS = {
+    "delimited": "pyarrow.csv, csv module where it cannot decide",
+    "parquet": "pyarrow.parquet",
+    "xlsx": "openpyxl",
+    "x12": "patterns over the whole text",
+    "nacha": "patterns over the whole text",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class HeaderOfExtract(Probe):
-    """Which columns does the file have? Facts: `header`, untrimmed; empty for a file without a record."""
+    """Which columns does the file have? Untrimmed; none for a part without a record."""
 
     path: Path
     format: FileFormat
@@ -50,14 +47,15 @@ class HeaderOfExtract(Probe):
 
     @property
     def reader(self) -> str:
-        """The csv module, for the first record."""
-        return "csv module, header"
+        """The csv module, for the first record; as the counter for what is no text."""
+        return "csv module, header" if self.format.kind == "delimited" else f"{_READERS[self.format.kind]}, header"
 
     def observe(self, ports: Ports) -> Observation:
-        """Read the first record."""
+        """Read the first record of every part. Facts: `header`, that of the first part, and `headers`."""
         if not self.path.is_file():
             return self.absent(ports, "there is no landed copy of that digest")
-        return self.seen(ports, {"header": header_of(self.path, self.format)})
+        headers = tuple(header_of(part) for part in parts_of(self.path, self.format))
+        return self.seen(ports, {"header": headers[0], "headers": headers})
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +67,15 @@ class CountExtract(Probe):
         format: How its bytes become fields.
         counted: What is added up; None: records are counted and nothing else.
         at_most: Stop when so many records are found; None counts them all.
+        broken: Whether records of another width than the header's, or with bytes that do not decode, are counted as
+            records whose amount cannot be read. Else the first of them is an error.
     """
 
     path: Path
     format: FileFormat
     counted: Counted | None = None
     at_most: int | None = None
+    broken: bool = False
 
     @property
     def subject(self) -> Subject:
@@ -83,30 +84,32 @@ class CountExtract(Probe):
 
     @property
     def reader(self) -> str:
-        """Both parsers: which of them had the word is decided by the file alone."""
-        return "pyarrow.csv, csv module where it cannot decide"
+        """Both parsers of text: which of them had the word is decided by the file alone."""
+        return _READERS[self.format.kind]
 
     def observe(self, ports: Ports) -> Observation:
-        """Facts: `rows`, `sum` (of the amounts that can be read), `unparsable`, `empty`, `whole` (all was counted).
+        """Facts: as `Tally.facts`, over all parts of the file.
 
         Raises:
-            PortError: RAGGED_ROW with its line, BAD_ENCODING, TRUNCATED_STREAM, MISSING_COLUMN (no amount).
+            PortError: RAGGED_ROW with its line, BAD_ENCODING, TRUNCATED_STREAM, MISSING_COLUMN (no amount),
+                AMBIGUOUS_ARCHIVE, BAD_FORMAT, BAD_AMOUNT (money in a floating type), TOO_LARGE.
         """
         if not self.path.is_file():
             return self.absent(ports, "there is no landed copy of that digest")
         return self.seen(ports, self.tally().facts())
 
-    @property
-    def style(self) -> NumberStyle:
-        """How the amounts are written."""
-        return NumberStyle() if self.counted is None else self.counted.amount.number
-
     def tally(self) -> Tally:
-        """Count."""
-        header = [name.strip() for name in header_of(self.path, self.format)]
-        if not header:
-            return Tally(Amounts(self.style))
-        return _by_arrow(self, header) or _by_csv(self, header)
+        """Count, part by part, until it is enough."""
+        first, *others = parts_of(self.path, self.format)
+        found = self._count(first, self.at_most)
+        for part in others:
+            if not found.whole:
+                break
+            found.include(self._count(part, None if self.at_most is None else self.at_most - found.rows))
+        return found
+
+    def _count(self, part: Part, at_most: int | None) -> Tally:
+        return count_part(part, self.counted, at_most, broken=self.broken)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,183 +130,28 @@ class CountExtracts(Probe):
 
     def observe(self, ports: Ports) -> Observation:
         """Count one after another and add up. Raises as for one."""
-        total, each, whole, most = Decimal(0), [], True, self.parts[0].at_most
-        rows = unparsable = empty = 0
+        found, each, most = tally_of(self.parts[0].counted), list[int](), self.parts[0].at_most
+        found.parts = 0
         for part in self.parts:
             if not part.path.is_file():
                 return self.absent(ports, f"there is no landed copy {part.path.name[:80]}")
-            found = part.tally()
-            each.append(found.rows)
-            rows += found.rows
-            unparsable += found.amounts.unparsable
-            empty += found.amounts.empty
-            total = EXACT.add(total, found.amounts.total)
-            if not found.whole or (most is not None and rows >= most):
-                whole = False
+            one = part.tally()
+            found.include(one)
+            each.append(one.rows)
+            if most is not None and found.rows >= most:
+                found.whole = False
                 break
-        facts: dict[str, Fact] = {
-            "rows": rows,
-            "sum": shortest(total),
-            "unparsable": unparsable,
-            "empty": empty,
-            "whole": whole,
-        }
-        return self.seen(ports, {**facts, "each": tuple(each)})
+        return self.seen(ports, {**found.facts(), "each": tuple(each)})
 
 
-@dataclass(slots=True)
-class Tally:
-    """What was counted."""
-
-    amounts: Amounts
-    rows: int = 0
-    whole: bool = True
-
-    def facts(self) -> dict[str, int | Decimal | bool]:
-        """As facts of an observation."""
-        return {
-            "rows": self.rows,
-            "sum": shortest(self.amounts.total),
-            "unparsable": self.amounts.unparsable,
-            "empty": self.amounts.empty,
-            "whole": self.whole,
-        }
-
-    def is_enough(self, at_most: int | None) -> bool:
-        """Whether counting may stop; what is beyond is not reported."""
-        if at_most is None or self.rows < at_most:
-            return False
-        self.rows, self.whole = at_most, False
-        return True
-
-
-def _amount_at(extract: CountExtract, header: list[str]) -> int | None:
-    if extract.counted is None:
-        return None
-    known = {name.strip() for name in extract.counted.amount.aliases}
-    at = [index for index, name in enumerate(header) if name in known]
-    if len(at) == 1:
-        return at[0]
-    what = "no column" if not at else f"{len(at)} columns"
-    raise PortError(
-        "MISSING_COLUMN",
-        f"{extract.path.name} has {what} for the amount ({' or '.join(shown(n) for n in sorted(known))})",
-        hint="ask the vendor, or add the new header to the contract",
-    )
-
-
-def _by_arrow(extract: CountExtract, header: list[str]) -> Tally | None:
-    """The fast count; None if pyarrow cannot decide."""
-    import pyarrow as pa  # noqa: PLC0415 - heavy, and only needed here
-    from pyarrow import csv  # noqa: PLC0415 - heavy, and only needed here
-
-    if len(header) == 1:
-        return None  # an empty line and an empty cell look the same
-    at = _amount_at(extract, header)
-    names = [f"f{index}" for index in range(len(header))]
-    wanted = names[at or 0]
-    found = Tally(Amounts(extract.style))
-    with raw_bytes(extract.path, extract.format) as raw:
-        source = _Utf8(raw, extract)
-        try:
-            with (
-                csv.open_csv(
-                    pa.PythonFile(source, mode="r"),
-                    read_options=csv.ReadOptions(column_names=names, skip_rows_after_names=1, block_size=_BLOCK),
-                    parse_options=csv.ParseOptions(
-                        delimiter=extract.format.delimiter, quote_char=extract.format.quote, newlines_in_values=True
-                    ),
-                    convert_options=csv.ConvertOptions(
-                        check_utf8=False,  # checked on the way in, and for every column
-                        column_types={wanted: pa.string()},
-                        include_columns=[wanted],
-                        strings_can_be_null=False,
-                    ),
-                ) as batches,
-                ThreadPoolExecutor(max_workers=1) as adder,
-            ):
-                # One batch is added up while the next is parsed; no more than these two are held.
-                adding: Future[None] | None = None
-                for batch in batches:
-                    if adding is not None:
-                        adding.result()
-                    found.rows += batch.num_rows
-                    if found.is_enough(extract.at_most):
-                        return found
-                    if at is not None:
-                        adding = adder.submit(found.amounts.add_batch, batch.column(0))
-                if adding is not None:
-                    adding.result()
-        except Exception as error:
-            if source.error is not None:
-                raise source.error from error  # pyarrow may have put another in its place
-            if isinstance(error, pa.ArrowInvalid):
-                return None
-            raise
-    return found if source.quotes % 2 == 0 else None
-
-
-def _by_csv(extract: CountExtract, header: list[str]) -> Tally:
-    """The slow count, which names the line of what is wrong."""
-    at = _amount_at(extract, header)
-    found = Tally(Amounts(extract.style))
-    all_records = records(extract.path, extract.format)
-    next(all_records)
-    for record in all_records:
-        if len(record.fields) != len(header):
-            raise ragged(extract.path, record, len(header))
-        found.rows += 1
-        if found.is_enough(extract.at_most):
-            break
-        if at is not None:
-            found.amounts.add((record.fields[at],))
-    return found
-
-
-class _Utf8(io.RawIOBase):
-    """A file's bytes as UTF-8, decoded strictly on the way; counts quotes."""
-
-    def __init__(self, raw: BinaryIO, extract: CountExtract) -> None:
-        super().__init__()
-        codec = codec_of(extract.format)
-        self.quotes = 0
-        self.error: Exception | None = None
-        self._raw, self._extract = raw, extract
-        self._decoder = codecs.getincrementaldecoder(codec)("strict")
-        self._as_it_is = codec == "utf-8-sig"
-        self._quote = extract.format.quote.encode()
-        self._started = self._ended = False
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        """At most `size` bytes of the file, as UTF-8 (a few more of other encodings are kept for the next read)."""
-        try:
-            return self._read(size)
-        except UnicodeDecodeError as error:
-            self.error = bad_encoding(self._extract.path, self._extract.format, error)
-            raise
-        except Exception as error:
-            self.error = error
-            raise
-
-    def _read(self, size: int) -> bytes:
-        while not self._ended:
-            # UTF-8 is at most three times as long as what it is made from, in the encodings there are.
-            chunk = self._raw.read(size if self._as_it_is or size < 0 else max(1, size // 3))
-            self._ended = not chunk
-            text = self._decoder.decode(chunk, final=self._ended)
-            out = chunk if self._as_it_is else text.encode()
-            if not self._started:  # to pyarrow the first line is the header, also a blank one
-                out = out.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n")
-                self._started = bool(out)
-            if out:
-                self.quotes += out.count(self._quote)
-                return out
-        return b""
-
-    def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - whatever pyarrow hands in
-        data = self.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
+def count_part(part: Part, counted: Counted | None, at_most: int | None = None, *, broken: bool = False) -> Tally:
+    """Count one part, by the parser of its format."""
+    match part.form.kind:
+        case "delimited":
+            return count_text(part, counted, at_most, broken=broken)
+        case "parquet":
+            return count_parquet(part, counted, at_most)
+        case "xlsx":
+            return count_sheet(part, counted, at_most, broken=broken)
+        case "x12" | "nacha":
+            return count_records(part, counted, at_most)

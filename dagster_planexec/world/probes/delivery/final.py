@@ -9,6 +9,7 @@ from pathlib import Path
 from dagster_planexec.errors import PortError
 from dagster_planexec.world.delivery.delimited import ragged, records
 from dagster_planexec.world.delivery.headers import normal_header
+from dagster_planexec.world.delivery.parts import Part, parts_of
 from dagster_planexec.world.ingest import FileFormat
 from dagster_planexec.world.observation import Observation
 from dagster_planexec.world.ports import Ports
@@ -55,26 +56,25 @@ class FinalInExtract(Probe):
         if form.kind != "delimited":
             text = f"whether {path.name[:80]} is final cannot be read again: it is a {form.kind} file"
             raise PortError("BAD_FORMAT", text, hint="have it delivered as delimited text, or declare no `final_when`")
-        found = records(path, form)
-        header: list[str] | tuple[str, ...] = form.header or ()
-        if form.header is None:
-            first = next(found, None)
-            if first is None:
-                return
-            header = first.fields
-        places = [_place(path, form, header, one) for one in self.conditions]
-        for record in found:
-            if len(record.fields) != len(header):
-                raise ragged(path, record, len(header))
-            yield all(one.holds(record.fields[at]) for one, at in zip(self.conditions, places, strict=True))
+        for part in parts_of(path, form):
+            found = records(part)
+            header = next(found, None)
+            if header is None:
+                continue
+            places = [_place(part, header.fields, one) for one in self.conditions]
+            for record in found:
+                if len(record.fields) != len(header.fields):
+                    raise ragged(part, record, len(header.fields))
+                yield all(one.holds(record.fields[at]) for one, at in zip(self.conditions, places, strict=True))
 
 
-def _place(path: Path, form: FileFormat, header: list[str] | tuple[str, ...], wanted: FinalWhen) -> int:
-    at = [n for n, name in enumerate(header) if normal_header(name, form.header_rules) in wanted.headers]
+def _place(part: Part, header: list[str], wanted: FinalWhen) -> int:
+    rules = part.form.header_rules
+    at = [n for n, name in enumerate(header) if normal_header(name, rules) in wanted.headers]
     if len(at) == 1:
         return at[0]
     raise PortError(
         "MISSING_COLUMN",
-        f"{path.name[:80]} has {len(at) or 'no'} columns {wanted.column!r}, which says whether a line is final",
+        f"{part.name} has {len(at) or 'no'} columns {wanted.column!r}, which says whether a line is final",
         hint="ask the vendor, or add the new header to the contract",
     )

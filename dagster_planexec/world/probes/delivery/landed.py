@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from dagster_planexec.errors import PortError
+from dagster_planexec.world.delivery.archive import decode_all
 from dagster_planexec.world.ingest import MOST_DECODED, Compression
 from dagster_planexec.world.local.regular import without_links
 from dagster_planexec.world.observation import Fact, Observation
@@ -30,7 +31,7 @@ class HashLanded(Probe):
     Args:
         path: Where it lies.
         sha256: Its name in the landing; what it really hashes to is observed.
-        compression: `gzip` has it decoded too.
+        compression: `gzip` and `zip` have it decoded too, with the checksum of every member.
         most: Bytes, decoded, that are looked at; more of them are not unfolded.
     """
 
@@ -47,7 +48,7 @@ class HashLanded(Probe):
     @property
     def reader(self) -> str:
         """The file is read again from its first byte to its last."""
-        return "SHA-256 of the file" if self.compression == "none" else "SHA-256 of the file, gzip decoded"
+        return "SHA-256 of the file" + (f", {self.compression} decoded" if self.compression != "none" else "")
 
     def observe(self, ports: Ports) -> Observation:
         """Size and SHA-256; `decodes`, `decoded_size` and, if it does not decode, the `reason`.
@@ -58,7 +59,7 @@ class HashLanded(Probe):
             with open(self.path, "rb", opener=without_links) as file:  # a link could lead out of the landing
                 size, sha256 = _digest(file)
                 file.seek(0)
-                decoded, reason = (size, None) if self.compression == "none" else _decode(file, self.most)
+                decoded, reason = _decoded(file, self.compression, size, self.most)
         except FileNotFoundError:
             return self.absent(ports, "there is no landed copy of that digest")
         except OSError as error:
@@ -84,6 +85,16 @@ def _digest(file: BinaryIO) -> tuple[int, str]:
         sha256.update(chunk)
         size += len(chunk)
     return size, sha256.hexdigest()
+
+
+def _decoded(file: BinaryIO, compression: Compression, size: int, most: int) -> tuple[int, str | None]:
+    match compression:
+        case "none":
+            return size, None
+        case "gzip":
+            return _decode(file, most)
+        case "zip":
+            return decode_all(file, most)
 
 
 def _decode(file: BinaryIO, most: int) -> tuple[int, str | None]:

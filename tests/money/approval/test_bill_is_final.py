@@ -48,7 +48,7 @@ def test_a_final_bill_is_credited(office: Office) -> None:
     assert report.status in {"succeeded", "held"}, report.text
     assert [v.status for v in found(report)] == ["passed", "passed"]
     assert [v.observed.source.reader.partition(" where")[0] for v in found(report)] == [
-        "SQL count(*)", "csv module, record by record",
+        "SQL count(*)", "record by record",
     ]  # fmt: skip
 
 

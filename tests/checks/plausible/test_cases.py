@@ -39,7 +39,7 @@ def bill(*finals: Final, nulls: tuple[str, ...] = (), unique: bool = True) -> Fi
             Column(name="currency", type="text"),
             Column(name="status", headers=("status", "State"), type="text", required=False, nullable=True),
         ),
-        key=("invoice_id", "line_no"),
+        key=("line_no",),
         unique_key=unique,
         amount="amount",
         date="invoice_date",

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
-
-import pytest
 
 from dagster_planexec.contract.file.rules import Final
 from dagster_planexec.contract.verdict import Verdict
@@ -49,7 +48,7 @@ def test_a_final_bill_is_credited(office: Office) -> None:
     assert report.status in {"succeeded", "held"}, report.text
     assert [v.status for v in found(report)] == ["passed", "passed"]
     assert [v.observed.source.reader.partition(" where")[0] for v in found(report)] == [
-        "SQL count(*)", "csv module, record by record",
+        "SQL count(*)", "record by record",
     ]  # fmt: skip
 
 
@@ -60,7 +59,8 @@ def test_an_estimate_is_reported_and_credits_nothing(office: Office) -> None:
     report = office.settle()
     assert (report.status, report.code) == ("stopped", "NOT_FINAL"), report.text
     assert [step.outcome for step in report.steps] == ["done"] * 6 + ["failed"]
-    assert set(report.report) == {"json", "html", "md"} or len(report.report) > 0
+    assert all(path and Path(path).is_file() for path in report.report.values())
+    assert report.report
     (verdict,) = [v for v in found(report) if "worth" in v.observed.value]  # type: ignore[operator]
     assert verdict.observed.value["estimated"] == 2  # type: ignore[index, call-overload]
     assert "2 of " in verdict.text
@@ -68,24 +68,16 @@ def test_an_estimate_is_reported_and_credits_nothing(office: Office) -> None:
     assert office.holds() == ()
 
 
-@pytest.mark.parametrize("lines", [1, 2])
-def test_with_every_check_disabled_an_estimate_credits_nothing(office: Office, lines: int) -> None:
+def test_with_every_check_disabled_an_estimate_credits_nothing(office: Office) -> None:
     """The gate counts the records of the landed bytes that are not final."""
     says_when_it_is_final(office)
-    estimates(office, lines)
+    estimates(office, 1)
     every_check_is_off(office)
     report = office.settle()
     assert (report.status, report.code) == ("stopped", "NOT_FINAL"), report.text
     shut = next(v for v in report.steps[-1].checks if not v.opens)
     assert (shut.check, shut.observed.value) == (
         "bill_is_final",
-        {"estimated": lines, "rows": shut.observed.value["rows"]},
+        {"estimated": 1, "rows": shut.observed.value["rows"]},
     )  # type: ignore[index, call-overload]
     assert office.world.credits() == ()
-
-
-def test_without_conditions_nothing_says_that_it_is_an_estimate(office: Office) -> None:
-    """Not applicable, by the clause that is not there; a word in a cell is only a word."""
-    estimates(office, 2)
-    report = office.settle()
-    assert [v.status for v in found(report)] == ["not-applicable"]

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from dagster_planexec.errors import PortError
-from dagster_planexec.world.delivery.delimited import ragged, records
+from dagster_planexec.world.delivery.columnar import parquet_file
+from dagster_planexec.world.delivery.delimited import Record, ragged, records
 from dagster_planexec.world.delivery.headers import normal_header
 from dagster_planexec.world.delivery.parts import Part, parts_of
+from dagster_planexec.world.delivery.workbook.openpyxl_rows import rows_by_openpyxl
+from dagster_planexec.world.delivery.workbook.rows import records_of_sheet
 from dagster_planexec.world.ingest import FileFormat
 from dagster_planexec.world.observation import Observation
 from dagster_planexec.world.ports import Ports
 from dagster_planexec.world.probe import Probe
 from dagster_planexec.world.sides.final import FinalWhen
 from dagster_planexec.world.subject import Subject, landed
+
+_ROWS = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +38,8 @@ class FinalInExtract(Probe):
 
     @property
     def reader(self) -> str:
-        """The csv module."""
-        return "csv module, record by record"
+        """The csv module, openpyxl or pyarrow, by the format."""
+        return "record by record"
 
     def observe(self, ports: Ports) -> Observation:
         """Facts: `rows` and `estimated`.
@@ -46,35 +52,53 @@ class FinalInExtract(Probe):
         for path, form in self.copies:
             if not path.is_file():
                 return self.absent(ports, f"there is no landed copy {path.name[:80]}")
-            for final in self._lines(path, form):
-                rows += 1
-                estimated += not final
+            for part in parts_of(path, form):
+                for final in self._lines(part):
+                    rows += 1
+                    estimated += not final
         return self.seen(ports, {"rows": rows, "estimated": estimated})
 
-    def _lines(self, path: Path, form: FileFormat) -> Iterator[bool]:
+    def _lines(self, part: Part) -> Iterator[bool]:
         """Whether each record is final."""
-        if form.kind != "delimited":
-            text = f"whether {path.name[:80]} is final cannot be read again: it is a {form.kind} file"
-            raise PortError("BAD_FORMAT", text, hint="have it delivered as delimited text, or declare no `final_when`")
-        for part in parts_of(path, form):
-            found = records(part)
-            header = next(found, None)
-            if header is None:
-                continue
-            places = [_place(part, header.fields, one) for one in self.conditions]
+        with closing(_records(part)) as found:
+            first = next(found, None)
+            if first is None:
+                return
+            header = first.fields
+            places = [_place(part, header, one) for one in self.conditions]
             for record in found:
-                if len(record.fields) != len(header.fields):
-                    raise ragged(part, record, len(header.fields))
+                if len(record.fields) != len(header):
+                    raise ragged(part, record, len(header))
                 yield all(one.holds(record.fields[at]) for one, at in zip(self.conditions, places, strict=True))
 
 
-def _place(part: Part, header: list[str], wanted: FinalWhen) -> int:
-    rules = part.form.header_rules
-    at = [n for n, name in enumerate(header) if normal_header(name, rules) in wanted.headers]
+def _records(part: Part) -> Generator[Record, None, None]:
+    """Every record as texts, the header first."""
+    match part.form.kind:
+        case "delimited":
+            yield from records(part)
+        case "xlsx":
+            with closing(rows_by_openpyxl(part)) as rows:
+                for row in records_of_sheet(rows, part.form):
+                    yield Record(row.line, row.fields)
+        case "parquet":
+            with parquet_file(part) as opened:
+                names = list(opened.schema_arrow.names)
+                yield Record(0, names)
+                for batch in opened.iter_batches(batch_size=_ROWS, columns=names):
+                    for cells in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                        yield Record(0, ["" if cell is None else str(cell) for cell in cells])
+        case kind:
+            text = f"whether {part.name[:80]} is final cannot be read again: it is a {kind} file"
+            raise PortError("BAD_FORMAT", text, hint="declare no `final_when` for it, or have it delivered as a table")
+
+
+def _place(part: Part, header: Sequence[str], wanted: FinalWhen) -> int:
+    at = [n for n, name in enumerate(header) if normal_header(name, part.form.header_rules) in wanted.headers]
     if len(at) == 1:
         return at[0]
     raise PortError(
         "MISSING_COLUMN",
-        f"{part.name} has {len(at) or 'no'} columns {wanted.column!r}, which says whether a line is final",
+        f"{part.name[:80]} has {len(at) or 'no'} columns {wanted.column!r}, which says whether a line is final",
         hint="ask the vendor, or add the new header to the contract",
     )

@@ -60,6 +60,12 @@ class Books:
     ledger_table: str
     ledger_contract: str
     vendor_contract: str
+    suites: frozenset[str] = frozenset()
+    """Which of `vendor_invoice` and `recon_lines` have a suite in `expectations/<name>.json`."""
+
+    def suite(self, name: str) -> Path | None:
+        """The suite of that name, if there is one."""
+        return self.folder / "expectations" / f"{name}.json" if name in self.suites else None
 
 
 def reconciliation_task(  # noqa: PLR0913 - what differs between two reconciliations, and nothing else
@@ -107,8 +113,18 @@ def reconciliation_task(  # noqa: PLR0913 - what differs between two reconciliat
         ),
         contracts=contracts,
         deliverables=(
-            Deliverable(f"{prefix}vendor_invoice", ("s3.get", "warehouse.load"), input="vendor"),
-            Deliverable(f"{prefix}recon_lines", ("warehouse.snapshot", "run_sql"), result=RESULT),
+            Deliverable(
+                f"{prefix}vendor_invoice",
+                ("s3.get", "warehouse.load"),
+                input="vendor",
+                suite=books.suite("vendor_invoice"),
+            ),
+            Deliverable(
+                f"{prefix}recon_lines",
+                ("warehouse.snapshot", "run_sql"),
+                result=RESULT,
+                suite=books.suite("recon_lines"),
+            ),
             Deliverable(f"{prefix}recon_report", ("write_report",)),
             Deliverable(
                 f"{prefix}credits",

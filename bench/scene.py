@@ -94,7 +94,9 @@ def opened(folder: Path, *, max_steps: int = 12, memory_limit: str | None = None
     clock = SystemClock()
     # No measure fetches anything, so nothing stands for the object store.
     ports = Ports(None, warehouse, DuckDbCredits(warehouse, clock), clock, roots)  # type: ignore[arg-type]
-    return Scene(folder, ports, replace(TASK, limits=replace(TASK.limits, max_steps=max_steps)))
+    # A suite is a library's work on the table that is there, whoever loaded it: it is no part of what is compared.
+    bare = tuple(replace(made, suite=None) for made in TASK.deliverables)
+    return Scene(folder, ports, replace(TASK, limits=replace(TASK.limits, max_steps=max_steps), deliverables=bare))
 
 
 def scene(folder: Path, *, rows: int, max_steps: int = 12) -> Scene:

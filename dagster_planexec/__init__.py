@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dagster_planexec.checks.static.static_check import check_foreign, check_structure
     from dagster_planexec.compiler.binding import PortResources, TaskBinding, load_binding, work_of
     from dagster_planexec.compiler.job import describe_plan
+    from dagster_planexec.contract.delivery.manifest import Manifest
     from dagster_planexec.contract.effects.policy import ApprovalPolicy
     from dagster_planexec.contract.file_contract import FileContract, load_contract
     from dagster_planexec.contract.foreign.catalogue import read_catalogue
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from dagster_planexec.resources.model.openai_chooser import OpenAIChooserResource
     from dagster_planexec.resources.model.openai_planner import OpenAIPlannerResource
     from dagster_planexec.tools import BUILTIN_TOOLS
+    from dagster_planexec.world.delivery.manifest.form import ManifestForm, PartWords, WholeWords
 
 __version__ = "0.1.0"
 
@@ -59,6 +61,7 @@ _WHERE = {
     "checks.static.static_check": ("check_foreign", "check_structure"),
     "compiler.binding": ("PortResources", "TaskBinding", "load_binding", "work_of"),
     "compiler.job": ("describe_plan",),
+    "contract.delivery.manifest": ("Manifest",),
     "contract.effects.policy": ("ApprovalPolicy",),
     "contract.file_contract": ("FileContract", "load_contract"),
     "contract.foreign.catalogue": ("read_catalogue",),
@@ -95,6 +98,7 @@ _WHERE = {
     "resources.model.openai_chooser": ("OpenAIChooserResource",),
     "resources.model.openai_planner": ("OpenAIPlannerResource",),
     "tools": ("BUILTIN_TOOLS",),
+    "world.delivery.manifest.form": ("ManifestForm", "PartWords", "WholeWords"),
 }
 _MODULE_OF = {name: f"{__name__}.{module}" for module, names in _WHERE.items() for name in names}
 
@@ -113,11 +117,14 @@ __all__ = [
     "Held",
     "HoldNews",
     "Limits",
+    "Manifest",
+    "ManifestForm",
     "NamedInput",
     "OpenAIChooser",
     "OpenAIChooserResource",
     "OpenAIPlanner",
     "OpenAIPlannerResource",
+    "PartWords",
     "PinnedPlanner",
     "Plan",
     "PlanRequest",
@@ -138,6 +145,7 @@ __all__ = [
     "ToolContract",
     "ToolRegistry",
     "Watch",
+    "WholeWords",
     "__version__",
     "approval_sensor",
     "arrival_sensor",

@@ -12,6 +12,7 @@ from assets.demo.world import DemoWorld
 from dagster_planexec.errors import PortError
 from dagster_planexec.world.ingest import IngestReport, TextIngest
 from dagster_planexec.world.ports import ObjectFacts, ObjectStore, ObjectStream, Ports, Session, Warehouse
+from dagster_planexec.world.suite import Suite, SuiteTold
 
 EventKind = Literal["admitted", "step-done"]
 
@@ -79,6 +80,10 @@ class EmptyAfterLoad(Warehouse):
     def session(self, *, deadline_s: float | None = None) -> AbstractContextManager[Session]:
         """The real one."""
         return self._inner.session(deadline_s=deadline_s)
+
+    def expectations(self, suite: Suite, table: str, *, deadline_s: float | None = None) -> SuiteTold:
+        """The real one."""
+        return self._inner.expectations(suite, table, deadline_s=deadline_s)
 
     def ingest(self, request: TextIngest, *, deadline_s: float | None = None) -> IngestReport:
         """Load, undo the load, and report it."""

@@ -13,6 +13,7 @@ from dagster_planexec.tools.run_sql import RunSqlArgs
 from dagster_planexec.world.probe import Probe
 from dagster_planexec.world.probes.result.identities import ResultFigures, SideFigures
 from dagster_planexec.world.probes.result.sides import ContributionOfSides, overlap_of_keys
+from dagster_planexec.world.sides.query import AdmittedFile
 from dagster_planexec.world.sides.relation import InputView, bind_views
 from dagster_planexec.world.sides.sql_file import read_sql, without_semicolon
 
@@ -46,7 +47,7 @@ class Reconcile:
 
     def sides(self) -> None:
         """The query run again, and with each side emptied; and the overlap."""
-        self._seen(ContributionOfSides(SQL_FILE, self._admitted, self._views, self._args.target))
+        self._seen(ContributionOfSides(AdmittedFile(SQL_FILE, self._admitted), self._views, self._args.target))
 
     def identities(self) -> None:
         """What the result and the sides add up to, each by itself."""

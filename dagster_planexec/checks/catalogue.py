@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dagster_planexec.checks.effect.bill_is_final import bill_is_final
 from dagster_planexec.checks.effect.credits_are_issued import credits_are_issued
 from dagster_planexec.checks.effect.evidence_is_unchanged import evidence_is_unchanged
 from dagster_planexec.checks.effect.not_already_issued import not_already_issued
@@ -26,8 +27,14 @@ from dagster_planexec.checks.load.schema_matches_contract import schema_matches_
 from dagster_planexec.checks.period.keys_are_present import keys_are_present
 from dagster_planexec.checks.period.keys_are_unique import keys_are_unique
 from dagster_planexec.checks.period.period_is_covered import period_is_covered
+from dagster_planexec.checks.period.period_is_current import period_is_current
+from dagster_planexec.checks.plausible.expectations_hold import expectations_hold
+from dagster_planexec.checks.plausible.match_rate_is_plausible import match_rate_is_plausible
+from dagster_planexec.checks.plausible.volume_is_plausible import volume_is_plausible
+from dagster_planexec.checks.reconcile.amounts_share_a_currency import amounts_share_a_currency
 from dagster_planexec.checks.reconcile.both_sides_contribute import both_sides_contribute
 from dagster_planexec.checks.reconcile.closing_identities_hold import closing_identities_hold
+from dagster_planexec.checks.reconcile.keys_can_be_matched import keys_can_be_matched
 from dagster_planexec.checks.reconcile.snapshot_is_as_admitted import snapshot_is_as_admitted
 from dagster_planexec.checks.reconcile.snapshot_is_complete import snapshot_is_complete
 from dagster_planexec.checks.scope import Binder
@@ -41,6 +48,7 @@ _ALL: tuple[Binder, ...] = (
     landed_is_intact,
     extract_has_rows,
     no_unexpected_columns,
+    period_is_current,
     row_counts_agree,
     rejects_are_allowed,
     amounts_agree,
@@ -50,11 +58,17 @@ _ALL: tuple[Binder, ...] = (
     period_is_covered,
     keys_are_present,
     keys_are_unique,
+    volume_is_plausible,
     snapshot_is_complete,
     snapshot_is_as_admitted,
+    keys_can_be_matched,
+    amounts_share_a_currency,
     both_sides_contribute,
     closing_identities_hold,
+    match_rate_is_plausible,
+    expectations_hold,
     report_matches_result,
+    bill_is_final,
     period_may_have_effects,
     evidence_is_unchanged,
     within_cap,

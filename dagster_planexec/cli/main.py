@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from dagster_planexec.cli import money
+from dagster_planexec.cli import files, money
 from dagster_planexec.cli.asked import period_of
 from dagster_planexec.cli.document import EXIT
 from dagster_planexec.cli.frame import AS_JSON, HOME, PARTITION, answering, looking_only
@@ -275,7 +275,7 @@ def demo(project: Path | None, /, *, as_json: bool, **wanted: Any) -> Any:  # no
     return run_demo(find_project(project), Wanted(**wanted), as_json=as_json)
 
 
-for verb in money.VERBS:
+for verb in (*files.VERBS, *money.VERBS):
     main.add_command(verb)
 
 

@@ -110,7 +110,7 @@ class TaskBinding:
 
     Raises:
         PlanexecError: BAD_CONTRACT if `ref` is not `package.module:NAME`, the task allows a tool that is not here, or
-            one that cannot be undone over a journal that is not declared durable.
+            one that cannot be undone over a journal that is not declared durable; or if a suite would never be asked.
     """
 
     task: Task
@@ -148,6 +148,7 @@ class TaskBinding:
                 "BAD_CONTRACT", f"ref {self.ref[:120]!r} of task {self.task.name!r} is not `package.module:NAME`",
                 hint="name the module that defines the binding, and its name there",
             )  # fmt: skip
+        self._require_suites_to_be_asked()
         final = [name for name in self.registry if self.registry[name].contract.effect == "irreversible"]
         if final and not self.journal_is_durable:
             raise PlanexecError(
@@ -156,6 +157,22 @@ class TaskBinding:
                 f" {self.journal!r}, which is not declared durable",
                 hint="say TaskBinding(journal_is_durable=True) if the journal outlives the worker that runs the month",
             )
+
+    def _require_suites_to_be_asked(self) -> None:
+        """A suite that no tool's checks ask would be a promise that nobody keeps."""
+        task, tools = self.task, self.registry
+        for made in (one for one in task.deliverables if one.suite is not None):
+            contracts = [tools[name].contract for name in made.tools if name in tools]
+            judged = {
+                name for one in contracts for name in (*one.postconditions, *task.required_claims.get(one.name, ()))
+            }
+            if "expectations_hold" not in judged:
+                raise PlanexecError(
+                    "BAD_CONTRACT",
+                    f"deliverable {made.name!r} of task {task.name!r} has a suite, and none of its tools"
+                    f" ({', '.join(made.tools)}) is judged by expectations_hold",
+                    hint="require expectations_hold of the tool that makes its table, in Task.required_claims",
+                )
 
     @property
     def registry(self) -> ToolRegistry:

@@ -34,7 +34,21 @@ CODES: dict[str, Meaning] = {
     "TRUNCATED_STREAM": Meaning(
         "fetch", "a compressed or length-declared stream ends early", "ask the vendor to deliver the file again"
     ),
-    "MISSING_PART": Meaning("fetch", "a part named by the manifest is absent", "ask the vendor for the missing part"),
+    "OBJECT_ARCHIVED": Meaning(
+        "fetch",
+        "the object lies in an archive, from which it cannot be read before it is restored",
+        "restore it in the bucket, or ask the vendor to deliver it again; then run the period again",
+    ),
+    "MISSING_PART": Meaning(
+        "fetch",
+        "a part named by the manifest is absent, or the manifest itself is",
+        "ask the vendor for the missing part; when it comes, the sensor asks for a run",
+    ),
+    "BAD_MANIFEST": Meaning(
+        "fetch",
+        "the manifest cannot be read as it is declared, or names what is no part of the drop",
+        "ask the vendor for a manifest as it was agreed, or correct `Drop.manifest`",
+    ),
     "AMBIGUOUS_LANDING": Meaning(
         "fetch",
         "two landed versions could stand for the absent object",
@@ -155,6 +169,11 @@ CODES: dict[str, Meaning] = {
     "EXPECTATION_FAILED": Meaning(
         "state", "a statement of the plan about the world does not hold", "look at what was expected and seen"
     ),
+    "SUITE_FAILED": Meaning(
+        "state",
+        "a table is not what its deliverable's expectation suite states, or the suite cannot be asked of it",
+        "look at the rows that break it, on the page that is named; correct them at their source, or the suite",
+    ),
     "NONDETERMINISTIC": Meaning(
         "state", "the same query gave two different results on the same data", "give the query a total order"
     ),
@@ -176,7 +195,14 @@ CODES: dict[str, Meaning] = {
         "keys", "both sides have rows and no key in common", "check that both sides are of the same system and period"
     ),
     "COVERAGE_LOW": Meaning(
-        "keys", "the matched share of a side is below the task's bound", "check whether the delivery is complete"
+        "keys",
+        "the matched share of a side, or the volume of a delivery, is below the task's bound",
+        "check whether the delivery is complete",
+    ),
+    "VOLUME_HIGH": Meaning(
+        "keys",
+        "a delivery has more rows, or amounts to more, than the task's bound",
+        "check whether something was delivered twice; if it is rightly as much, raise the bound in `Task.plausible`",
     ),
     "INDETERMINATE_SIDE": Meaning(
         "keys",

@@ -14,6 +14,7 @@ from dagster_planexec.errors import PlanexecError
 from dagster_planexec.world.delivery.headers import normal_header
 from dagster_planexec.world.ingest import (
     MOST_DECODED,
+    RECORD_KINDS,
     Compression,
     Counted,
     FileFormat,
@@ -32,6 +33,8 @@ SUFFIXES: dict[str, tuple[Kind, Compression]] = {
     ".zip": ("delimited", "zip"),
     ".parquet": ("parquet", "none"),
     ".xlsx": ("xlsx", "none"),
+    ".edi": ("x12", "none"),
+    ".ach": ("nacha", "none"),
 }
 """File suffix to format and compression. A suffix that is not here is refused unless the contract declares both: what
 has no independent counter is not offered."""
@@ -44,6 +47,8 @@ class FileContract(Closed):
 
     name: str
     version: str
+    unconfirmed: tuple[str, ...] = ()
+    """What `planexec infer` guessed and nobody has confirmed yet. A contract with any is a draft, and loads nothing."""
 
     # Bytes
     format: Kind | None = None
@@ -66,6 +71,8 @@ class FileContract(Closed):
     """What stands before a quote inside quotes. Null: the quote is doubled."""
     sheet: str | None = None
     """The sheet of a workbook. Null: it has exactly one."""
+    record: str | None = Field(default=None, pattern=r"^[A-Z][A-Z0-9]{1,2}$")
+    """Of an X12 file: the kind of segment that makes a row, e.g. IT1."""
 
     # Records
     skip_lines: int = Field(default=0, ge=0, le=1000)
@@ -175,6 +182,8 @@ class FileContract(Closed):
             yield "header is false, so columns are found by position: none can be missing"
         if not self.header and any(column.minus for column in self.columns):
             yield "header is false, and `minus` is found by its header"
+        if self.format == "x12" and self.record is None:
+            yield "format is x12, and `record` does not say which segment makes a row, e.g. IT1"
         unknown = (
             [code for code in self.allowed_rejects.codes if code not in REJECT_CODES] if self.allowed_rejects else []
         )
@@ -204,11 +213,14 @@ class FileContract(Closed):
                 hint="format and compression are declared by the suffix, or both in the contract; never sniffed",
             )
         kind, compression = SUFFIXES[suffix] if suffix is not None else ("delimited", "none")
+        named = kind if self.format is None else self.format
+        by_name = not self.header or named in RECORD_KINDS
         return FileFormat(
             self.encoding, self.delimiter, self.quote or "", self.compression or compression, self.max_bytes,
             self.format or kind, self.escape or "", self.members, self.ignored_members, self.skip_lines,
-            None if self.header else tuple(column.aliases[0] for column in self.columns), self.normalise_headers,
+            tuple(column.aliases[0] for column in self.columns) if by_name else None, self.normalise_headers,
             self.repeated_headers == "drop", tuple(trailer.flat for trailer in self.trailers), self.sheet,
+            self.record or "",
         )  # fmt: skip
 
     @property
@@ -241,18 +253,21 @@ class FileContract(Closed):
         )
 
 
-def load_contract(path: Path) -> FileContract:
+def load_contract(path: Path, *, draft: bool = False) -> FileContract:
     """Read a contract from YAML.
 
+    Args:
+        path: The file.
+        draft: Whether one with unconfirmed guesses will do, for trying it.
+
     Raises:
-        PlanexecError: BAD_CONTRACT with every field that is wrong.
+        PlanexecError: BAD_CONTRACT with every field that is wrong, or with what is still a guess.
     """
     import yaml  # noqa: PLC0415 - only tasks that read contracts pay for it
 
     hint = f"correct {path.name}; docs/contracts.md lists the vocabulary"
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-        return FileContract.model_validate(data)
+        contract = FileContract.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
     except ValidationError as error:
         where = "; ".join(
             f"{'.'.join(str(part) for part in item['loc']) or 'contract'}: {item['msg']}"
@@ -263,3 +278,11 @@ def load_contract(path: Path) -> FileContract:
         raise PlanexecError("BAD_CONTRACT", f"{path.name}: nested too deeply to be read", hint=hint) from error
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise PlanexecError("BAD_CONTRACT", f"{path.name}: {str(error)[:300]}", hint=hint) from error
+    if contract.unconfirmed and not draft:
+        raise PlanexecError(
+            "BAD_CONTRACT",
+            f"{path.name} is a draft: {len(contract.unconfirmed)} of its words are guesses, the first of "
+            f"{', '.join(contract.unconfirmed[:3])[:200]}",
+            hint="ask the vendor, correct or keep each word, and take it out of `unconfirmed`",
+        )
+    return contract

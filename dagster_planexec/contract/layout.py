@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+from dagster_planexec.contract.reconcile.resolved import comparison_of
 from dagster_planexec.contract.task import Drop, NamedInput, Task
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.world.period import Period
+from dagster_planexec.world.sides.comparison.shape import Comparison
 from dagster_planexec.world.sides.relation import InputView
 from dagster_planexec.world.sides.result import CreditShape, ResultLayout
 
@@ -35,7 +37,20 @@ def result_layout(task: Task) -> ResultLayout:
         tuple((side, shape.amounts[side]) for side in sides),
         scale,
         _credited(task, scale),
+        shape.further,
+        tuple((side, shape.rows[side]) for side in sides if side in shape.rows),
     )
+
+
+def comparison(task: Task, period: Period | None = None) -> Comparison:
+    """The typed comparison of the task's sides, in scope of a period.
+
+    Raises:
+        PlanexecError: BAD_CONTRACT if the task declares none, or one that cannot be followed.
+    """
+    if task.reconciliation is None:
+        raise _bad(task, "declares no reconciliation", "write a ReconcileSpec, or read one with load_spec")
+    return comparison_of(task.reconciliation, task.declared_sides, period)
 
 
 def credit_shape(task: Task) -> CreditShape:

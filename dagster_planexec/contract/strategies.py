@@ -48,6 +48,8 @@ STRATEGIES: Mapping[str, Strategies] = MappingProxyType(
         "OBJECT_CHANGED": ANOTHER_PLAN,
         "TRUNCATED_STREAM": ANOTHER_PLAN,
         "MISSING_PART": ANOTHER_PLAN,
+        "BAD_MANIFEST": STOP,  # no plan mends it
+        "OBJECT_ARCHIVED": STOP,  # restoring takes hours, and is a person's decision
         "AMBIGUOUS_LANDING": ANOTHER_PLAN,
         "AMBIGUOUS_ARCHIVE": ANOTHER_PLAN,
         "DROP_INCOMPLETE": ANOTHER_PLAN,
@@ -77,6 +79,7 @@ STRATEGIES: Mapping[str, Strategies] = MappingProxyType(
         "TABLE_GONE": ANOTHER_PLAN,
         "SCHEMA_DRIFT": ANOTHER_PLAN,
         "EXPECTATION_FAILED": ANOTHER_PLAN,
+        "SUITE_FAILED": ANOTHER_PLAN,
         "NONDETERMINISTIC": ANOTHER_PLAN,
         "NULL_KEY": ANOTHER_PLAN,
         "DUPLICATE_KEY": ANOTHER_PLAN,
@@ -85,6 +88,7 @@ STRATEGIES: Mapping[str, Strategies] = MappingProxyType(
         "ONE_SIDED": ANOTHER_PLAN,
         "NOTHING_MATCHED": ANOTHER_PLAN,
         "COVERAGE_LOW": ANOTHER_PLAN,
+        "VOLUME_HIGH": ANOTHER_PLAN,
         "INDETERMINATE_SIDE": ANOTHER_PLAN,
         "IDENTITY_BROKEN": ANOTHER_PLAN,
         "REPORT_MISMATCH": ANOTHER_PLAN,

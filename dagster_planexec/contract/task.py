@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, Literal
 
+from dagster_planexec.contract.delivery.manifest import Manifest
 from dagster_planexec.contract.effects.policy import ApprovalPolicy
 from dagster_planexec.contract.file_contract import FileContract
+from dagster_planexec.contract.plausible import Plausible
+from dagster_planexec.contract.reconcile.resolved import DeclaredSide, comparison_of
+from dagster_planexec.contract.reconcile.spec import ReconcileSpec
 from dagster_planexec.contract.strategies import strategies_of
 from dagster_planexec.errors import PlanexecError
+from dagster_planexec.world.delivery.manifest.form import Place
+from dagster_planexec.world.expectations.suite import read_suite
 from dagster_planexec.world.period import Granularity, Period
 from dagster_planexec.world.ports import Roots
 from dagster_planexec.world.probe import Probe
+from dagster_planexec.world.sides.comparison.shape import AMOUNT_DIFFERS, IDENTICAL, only
 
+RECONCILE = "reconcile"
+"""The tool that makes the result of a `Task.reconciliation`."""
 Role = Literal["side", "lookup", "filter"]
 
 _ESCAPED = re.compile(r"\\(?:N\{[^}]*\}|.)", re.DOTALL)
@@ -44,9 +54,12 @@ class Drop:
     """The named input that the delivery fills."""
     quiet_s: int = 900
     """Seconds without change after which a delivery counts as settled."""
+    manifest: Manifest | None = None
+    """The manifest or control file that is delivered beside the data, if one is agreed with the vendor."""
 
     def __post_init__(self) -> None:
-        unknown = [name for name in _NAMED.findall(_ESCAPED.sub("", self.pattern)) if name != "period"]
+        patterns = self.pattern if self.manifest is None else self.pattern + self.manifest.pattern
+        unknown = [name for name in _NAMED.findall(_ESCAPED.sub("", patterns)) if name != "period"]
         if unknown:
             raise PlanexecError(
                 "BAD_CONTRACT",
@@ -62,8 +75,19 @@ class Drop:
         return re.fullmatch(self.pattern_of(period), key[len(self.prefix) :]) is not None
 
     def pattern_of(self, period: Period) -> str:
-        """The pattern of one period's keys, without the prefix."""
-        return self.pattern.replace("{period}", re.escape(period.text))
+        """The pattern of one period's data, without the prefix: what is a manifest is none."""
+        data = self.pattern.replace("{period}", re.escape(period.text))
+        return data if self.manifest is None else rf"(?!(?:{self.manifest.pattern_of(period)})\Z)(?:{data})"
+
+    def is_manifest(self, key: str, period: Period) -> bool:
+        """Whether a key is that of a manifest of the period."""
+        if self.manifest is None or not key.startswith(self.prefix):
+            return False
+        return re.fullmatch(self.manifest.pattern_of(period), key[len(self.prefix) :]) is not None
+
+    def place_of(self, period: Period) -> Place:
+        """Where the parts of a period lie."""
+        return Place(self.bucket, self.prefix, self.pattern_of(period))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +152,12 @@ class ResultShape:
     """Side name to the status word of a line that only this side has."""
     amounts: Mapping[str, str]
     """Side name to the column that holds its amount (null where the side has no such line)."""
+    further: tuple[str, ...] = ()
+    """Status words of lines that are neither compared nor simply missing on one side. Nothing is credited for them."""
+    rows: Mapping[str, str] = field(default_factory=dict)
+    """Side name to the column that says how many of its rows a line stands for. None: one, where the status says so."""
+    currencies: Mapping[str, str] = field(default_factory=dict)
+    """Side name to the column that says the currency of its amount. None: that of the side's contract."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +190,10 @@ class Deliverable:
     """For irreversible deliverables: names the effect across renamed tasks and tools. Never change it."""
     effects_from: str | None = None
     """For irreversible deliverables: the first period that may have effects."""
+    suite: Path | None = None
+    """For a table: what it is expected to be, as Great Expectations saves a suite (JSON)."""
+    may_be_empty: bool = False
+    """Whether it may have no row. Without this no suite holds of an empty table: of each row of none, anything does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,9 +263,16 @@ class Task:
     """Whether a model may pick where the rules leave several things to do. It picks from their menu, or nothing."""
     approval: ApprovalPolicy = field(default_factory=ApprovalPolicy)
     """Who may release what waits for a person."""
+    reconciliation: ReconcileSpec | None = None
+    """What `reconcile` compares. The deliverable that it makes takes the shape of its result from here."""
     last_period: str | None = None
+    plausible: Plausible | None = None
+    """What a delivery and its matches may be, beside those of earlier periods. None: nobody judges it."""
 
     def __post_init__(self) -> None:
+        for made in self.deliverables:
+            if made.suite is not None:
+                read_suite(made.suite)
         if len([i for i in self.inputs if i.role == "side"]) == 1:
             msg = f"task {self.name!r} has one side; a reconciliation compares two or more"
             raise ValueError(msg)
@@ -246,6 +287,13 @@ class Task:
         if lacking:
             msg = f"task {self.name!r} compares or credits something, and its limits do not state {', '.join(lacking)}"
             raise ValueError(msg)
+        if self.reconciliation is not None:
+            object.__setattr__(self, "deliverables", tuple(self._as_compared(made) for made in self.deliverables))
+        elif RECONCILE in self.tools:
+            raise PlanexecError(
+                "BAD_CONTRACT", f"task {self.name!r} allows {RECONCILE!r} and has no reconciliation",
+                hint="write a ReconcileSpec, or read one with load_spec",
+            )  # fmt: skip
         for code in sorted(self.replannable):
             if "replan" not in strategies_of(code):
                 raise PlanexecError(
@@ -258,6 +306,37 @@ class Task:
         pays = any(made.credit_rule is not None for made in self.deliverables)
         money = ("currency", "credit_cap", "credit_lines_threshold") if pays else ()
         return (*money, *(("min_matched_share",) if self.sides else ()))
+
+    def _as_compared(self, made: Deliverable) -> Deliverable:
+        """A deliverable with the shape of what `reconcile` makes; one that is declared too has to say the same."""
+        if self.reconciliation is None or made.tools[-1:] != (RECONCILE,):
+            return made
+        compared = comparison_of(self.reconciliation, self.declared_sides)
+        shape = ResultShape(
+            compared.key,
+            "status",
+            IDENTICAL,
+            AMOUNT_DIFFERS,
+            only={side: only(side) for side in compared.names},
+            amounts={side: f"{side}_amount" for side in compared.names},
+            further=compared.further,
+            rows={side: f"{side}_rows" for side in compared.names},
+            currencies={side: f"{side}_currency" for side in compared.names},
+        )
+        for word in ("key", "status", "identical", "differs", "only", "amounts"):
+            if made.result is not None and getattr(made.result, word) != getattr(shape, word):
+                raise PlanexecError(
+                    "BAD_CONTRACT",
+                    f"deliverable {made.name!r} declares {word} {getattr(made.result, word)!r} of its result; "
+                    f"{RECONCILE} makes {getattr(shape, word)!r}",
+                    hint="leave the shape out: the reconciliation says it",
+                )
+        return replace(made, result=shape)
+
+    @property
+    def declared_sides(self) -> tuple[DeclaredSide, ...]:
+        """The sides with the contracts that say what their columns are."""
+        return tuple(DeclaredSide(side.name, self.contracts[side.contract]) for side in self.sides)
 
     def period(self, text: str) -> Period:
         """The period a partition key or text names.

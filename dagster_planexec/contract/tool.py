@@ -19,6 +19,7 @@ from dagster_planexec.contract.outcome import Failed, Held, Outcome
 from dagster_planexec.contract.strategies import Strategy, what_widens
 from dagster_planexec.contract.task import Task
 from dagster_planexec.errors import PlanexecError, PortError
+from dagster_planexec.world.history import PastPeriod
 from dagster_planexec.world.observation import Fact, Observation
 from dagster_planexec.world.period import Period
 from dagster_planexec.world.ports import Credit, CreditLine, ObjectFacts, Ports
@@ -74,6 +75,19 @@ class Admission:
     """When it was seen; None only where no time was kept."""
     watched: Mapping[str, Mapping[str, Fact] | None] = field(default_factory=dict)
     """What was seen of everything the task watches, by the watch's name; None of what was not there."""
+    manifests: tuple[AdmittedObject, ...] = ()
+    """Manifests and control files of the delivery: evidence, and no data."""
+
+    @property
+    def manifest(self) -> AdmittedObject | None:
+        """The newest of them, which decides."""
+        return max(self.manifests, key=lambda m: (m.facts.last_modified, m.facts.key), default=None)
+
+    suites: Mapping[str, str] = field(default_factory=dict)
+    """SHA-256 of every expectation suite, by the deliverable's name."""
+    past: tuple[PastPeriod, ...] = ()
+    """The settled periods before this one when the attempt was opened, oldest first. It is no input: a run of the same
+    attempt is judged against the same past, whatever has settled since."""
 
     def object(self, bucket: str, key: str) -> AdmittedObject | None:
         """The admitted object of that name, if there is one."""

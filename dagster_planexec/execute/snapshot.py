@@ -52,7 +52,7 @@ def look_around(task: Task, ports: Ports, period: Period, copies: Landed) -> Sig
     with ports.warehouse.together():
         return (
             *_drop(task, ports, period),
-            *_landed(ports, copies),
+            *_landed(task, period, ports, copies),
             *_tables(task, ports, period),
             *_watched(task, ports, period),
             *_sql(task, ports),
@@ -95,9 +95,11 @@ def _watched(task: Task, ports: Ports, period: Period) -> Iterator[tuple[str, Ob
         yield watch.name, seen
 
 
-def _landed(ports: Ports, copies: Landed) -> Iterator[tuple[str, Observation]]:
+def _landed(task: Task, period: Period, ports: Ports, copies: Landed) -> Iterator[tuple[str, Observation]]:
     """The copies of this period's objects that lie in the landing: each stands for its object if that expires."""
-    every = [(key, one) for (_, key), versions in sorted(copies.items()) for one in versions]
+    drop = task.drop
+    data = {name: v for name, v in copies.items() if drop is None or not drop.is_manifest(name[1], period)}
+    every = [(key, one) for (_, key), versions in sorted(data.items()) for one in versions]
     for key, one in every[:MOST_COPIES]:
         source = Source(landed(one.sha256), "size of the file", ports.clock.now())
         path = ports.roots.landed_path(one.sha256)

@@ -94,6 +94,8 @@ class RunReport:
     """For a run that asked for another plan and got none that could run: the code that made it ask."""
     revised: tuple[Mapping[str, Any], ...] = ()
     """The plans that were run before this one in the same task run, each with why it was not enough."""
+    pages: Mapping[str, str] = field(default_factory=dict)
+    """Paths of the pages that expectation suites left, by step."""
     standing: Mapping[str, Fact] | None = None
     """What the credit system holds for the period when the run has ended, whoever put it there."""
 
@@ -121,7 +123,8 @@ class RunReport:
         """With the plan run, its steps, and the paths of the report that one of them wrote under `reports`."""
         written = next((s.facts for s in steps if s.outcome in _MADE and set(_FORMATS.values()) <= set(s.facts)), None)
         paths = {name: str(reports / str(written[file])) for name, file in _FORMATS.items()} if written else {}
-        return replace(self, plan_run_id=plan_run_id, steps=tuple(steps), report=paths)
+        pages = {s.id: str(reports / page) for s in steps for page in map(_page_of, s.checks) if page}
+        return replace(self, plan_run_id=plan_run_id, steps=tuple(steps), report=paths, pages=pages)
 
     def with_standing(self, facts: Mapping[str, Fact]) -> RunReport:
         """With what the credit system holds."""
@@ -191,6 +194,13 @@ class RunReport:
             "credits": credits_of(self),
             "report": {name: self.report.get(name) for name in _FORMATS},
         }
+
+
+def _page_of(verdict: Verdict) -> str:
+    """Where the page of a suite lies below the report root; nothing if the verdict left none."""
+    seen = verdict.observed.value
+    page = seen.get("page") if isinstance(seen, Mapping) and verdict.check == "expectations_hold" else None
+    return page if isinstance(page, str) and page.endswith(".html") else ""
 
 
 def reconciliation_of(report: RunReport) -> dict[str, Any]:

@@ -129,6 +129,18 @@ class DuckDbSession(Session):
             self._refuse_several(sql)
             return self._connection.execute(sql, list(parameters)).fetchall()
 
+    def batches(
+        self, sql: str, parameters: Sequence[SqlValue] = (), *, size: int = 10_000
+    ) -> Iterator[list[tuple[SqlValue, ...]]]:
+        """Run one statement, fetched piece by piece from a result that DuckDB has not made whole yet."""
+        self.execute(sql, parameters)
+        while True:
+            with self._guarded():
+                found = self._connection.fetchmany(size)
+            if not found:
+                return
+            yield found
+
     def execute(self, sql: str, parameters: Sequence[SqlValue] = ()) -> None:
         """Run one statement for its effect."""
         with self._guarded():
@@ -176,6 +188,14 @@ class DuckDbSession(Session):
     def quote(self, name: str) -> str:
         """The identifier, checked and quoted."""
         return quoted(name)
+
+    @contextmanager
+    def lent(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """The connection itself, for a library that asks by its own SQL; its errors are DuckDB's, or TIMEOUT."""
+        with self._guarded():
+            yield self._connection
+        if self._deadline.passed:  # whatever the library made of being interrupted
+            raise self._deadline.error(self._file)
 
     def _refuse_several(self, sql: str) -> None:
         """One statement is asked for. How many there are, DuckDB's own parser says: it is what would run them.

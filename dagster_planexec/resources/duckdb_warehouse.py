@@ -14,6 +14,7 @@ from dagster_planexec.errors import PortError
 from dagster_planexec.resources.duckdb_session import Deadline, DuckDbSession, port_error
 from dagster_planexec.world.ingest import IngestReport, TextIngest
 from dagster_planexec.world.ports import Session, Warehouse
+from dagster_planexec.world.suite import Suite, SuiteTold
 
 if TYPE_CHECKING:
     import duckdb
@@ -158,6 +159,18 @@ class DuckDbWarehouse(Warehouse):
                 if deadline.passed:
                     raise deadline.error(self.path.name) from error
                 raise port_error(error, self.path.name) from error
+
+    def expectations(self, suite: Suite, table: str, *, deadline_s: float | None = None) -> SuiteTold:
+        """Let Great Expectations ask, on a locked-down session of this process's turn."""
+        from dagster_planexec.resources.expectations.asking import ask  # noqa: PLC0415 - 4 s that only suites pay
+
+        with self.session(deadline_s=deadline_s) as session:
+            assert isinstance(session, DuckDbSession)  # noqa: S101 - made above
+            rows = int(str(session.rows(f"select count(*) from {session.quote(table)}")[0][0]))
+            view = table.rpartition(".")[2]
+            session.bind_view(view, f"select * from {session.quote(table)}")
+            with session.lent() as connection:
+                return ask(connection, suite, view, rows=rows, with_page=not self.read_only)
 
     @contextmanager
     def open_unlocked(self, *, deadline_s: float | None = None) -> Iterator[tuple[duckdb.DuckDBPyConnection, Deadline]]:

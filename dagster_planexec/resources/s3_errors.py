@@ -33,6 +33,7 @@ ANSWERS: Mapping[Answer, str] = MappingProxyType(
         "AuthorizationHeaderMalformed": "AUTH_FAILED",
         "AccessDenied": "FORBIDDEN",
         "AllAccessDisabled": "FORBIDDEN",
+        "InvalidObjectState": "OBJECT_ARCHIVED",  # a HEAD answers, a GET does not
         "SlowDown": "THROTTLED",
         "RequestLimitExceeded": "THROTTLED",
         "Throttling": "THROTTLED",
@@ -82,6 +83,8 @@ HINTS: Mapping[str, str] = MappingProxyType(
         "in the worker's environment, and its clock",
         "FORBIDDEN": "allow s3:GetObject on the object and s3:ListBucket on the bucket; "
         "without the latter an absent object also answers 403",
+        "OBJECT_ARCHIVED": "restore the object from its archive (s3:RestoreObject), or ask the vendor to deliver "
+        "it again; then run the period again",
         "UNAVAILABLE": "check that the endpoint is up and can be reached from the worker",
         "TIMEOUT": "look at the endpoint; the S3 resource sets connect_timeout_s and read_timeout_s",
         "TRUNCATED_STREAM": "run again; if it recurs, ask the vendor to deliver the file again",

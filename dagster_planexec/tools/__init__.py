@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dagster_planexec.contract.tool import Tool
 from dagster_planexec.tools.issue_credit import IssueCredit
+from dagster_planexec.tools.reconcile import Reconcile
 from dagster_planexec.tools.run_sql import RunSql
 from dagster_planexec.tools.s3_get import S3Get
 from dagster_planexec.tools.warehouse_create_table import WarehouseCreateTable
@@ -17,6 +18,7 @@ BUILTIN_TOOLS: tuple[Tool, ...] = (
     S3Get(),
     WarehouseLoad(),
     RunSql(),
+    Reconcile(),
     WriteReport(),
     IssueCredit(),
 )

@@ -50,6 +50,7 @@ CONTRACT = ToolContract(
     result=IssueCreditResult,
     effect="irreversible",
     preconditions=(
+        "bill_is_final",
         "evidence_is_unchanged",
         "within_cap",
         "within_approval_threshold",

@@ -79,7 +79,12 @@ class RunSql(Tool):
         result=RunSqlResult,
         effect="write",
         preconditions=(),
-        postconditions=("both_sides_contribute", "closing_identities_hold"),
+        postconditions=(
+            "both_sides_contribute",
+            "closing_identities_hold",
+            "match_rate_is_plausible",
+            "expectations_hold",
+        ),
         errors={
             "VALIDATION_ERROR": "name a SQL file of the task, every side, and a table of its own as target",
             "TABLE_GONE": "an input was dropped after it was judged; make it again",

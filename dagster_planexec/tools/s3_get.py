@@ -55,6 +55,7 @@ S3_GET = ToolContract(
         "BUCKET_GONE": "check the bucket's name, the endpoint and the region",
         "AUTH_FAILED": "check the S3 credentials in the environment of the worker",
         "FORBIDDEN": "allow s3:GetObject on the object",
+        "OBJECT_ARCHIVED": "restore the object from its archive, then run the month again",
         "THROTTLED": "wait, then run the month again",
         "UNAVAILABLE": "check that the S3 endpoint is up, then run the month again",
         "TIMEOUT": "look at the S3 endpoint; a larger file needs a longer deadline",

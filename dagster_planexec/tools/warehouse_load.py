@@ -79,7 +79,7 @@ class WarehouseLoad(Tool):
         args=LoadArgs,
         result=LoadResult,
         effect="write",
-        preconditions=("extract_has_rows", "no_unexpected_columns"),
+        preconditions=("extract_has_rows", "no_unexpected_columns", "period_is_current"),
         postconditions=(
             "row_counts_agree",
             "rejects_are_allowed",
@@ -90,6 +90,8 @@ class WarehouseLoad(Tool):
             "period_is_covered",
             "keys_are_present",
             "keys_are_unique",
+            "volume_is_plausible",
+            "expectations_hold",
         ),
         errors={
             "BAD_AMOUNT": "look at the rejects table; correct the file, or declare its style in the contract",

@@ -1,4 +1,4 @@
-"""Writes what a reconciliation found as Markdown, HTML and JSON; its figures are checked against the result."""
+"""Writes what a reconciliation found, and all its differences; both are checked against the result."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from dagster_planexec.contract.layout import currency_of, result_layout
 from dagster_planexec.contract.outcome import Done, Failed, Outcome
 from dagster_planexec.contract.tool import Model, ReportName, TableName, Tool, ToolCall, ToolContract
 from dagster_planexec.tools.report.content import Heading, read_content
-from dagster_planexec.tools.report.files import NAME, write_whole
+from dagster_planexec.tools.report.differences import Differences, parquet_of, xlsx_of
+from dagster_planexec.tools.report.files import NAME, Content, write_whole
 from dagster_planexec.tools.report.render import render_html, render_json, render_markdown
 from dagster_planexec.world.probe import Probe
 from dagster_planexec.world.probes.result.credits import holds_money
+from dagster_planexec.world.probes.result.differences import DIFFERENCES
 from dagster_planexec.world.probes.result.report import HashReport
 
 
@@ -49,6 +51,7 @@ CONTRACT = ToolContract(
         "DISK_FULL": "free space under the report root, then run the month again",
         "FORBIDDEN": "make the report root writable for the worker",
     },
+    deadline_s=300.0,
     writes="name",
 )
 
@@ -59,7 +62,7 @@ class WriteReport(Tool):
     contract = CONTRACT
 
     def call(self, args: WriteReportArgs, call: ToolCall) -> Outcome:
-        """Read the result and replace the three files."""
+        """Read the result and replace the files."""
         if call.period.text.lower() not in args.name.lower() and call.period.compact not in args.name.lower():
             text = f"report name {args.name!r} does not hold the period {call.period.text}"
             return Failed("VALIDATION_ERROR", f"{text}; it could replace another period's report")
@@ -72,21 +75,24 @@ class WriteReport(Tool):
             if not holds_money(session, args.source, layout.money):
                 return Failed("TABLE_GONE", f"result table {args.source!r} is not there")
             content = read_content(session, heading, layout)
-        result = WriteReportResult(
-            report=args.name,
-            md_file=f"{args.name}.md",
-            html_file=f"{args.name}.html",
-            json_file=f"{args.name}.json",
-        )
-        files = {
-            result.md_file: render_markdown(content),
-            result.html_file: render_html(content),
-            result.json_file: render_json(content),
-        }
-        call.require_wanted("writing the report")
-        write_whole(call.ports.roots.reports, files)
+            result = WriteReportResult(
+                report=args.name,
+                md_file=f"{args.name}.md",
+                html_file=f"{args.name}.html",
+                json_file=f"{args.name}.json",
+            )
+            differences = Differences(session, args.source, layout)
+            files: dict[str, Content] = {
+                result.md_file: render_markdown(content),
+                result.html_file: render_html(content),
+                result.json_file: render_json(content),
+                f"{args.name}.{DIFFERENCES[0]}": parquet_of(differences),
+                f"{args.name}.{DIFFERENCES[1]}": xlsx_of(differences),
+            }
+            call.require_wanted("writing the report")
+            write_whole(call.ports.roots.reports, files)
         return Done(result)
 
     def seal(self, args: WriteReportArgs, result: WriteReportResult, call: ToolCall) -> Probe:  # noqa: ARG002
-        """One digest over the three files."""
-        return HashReport(result.report)
+        """One digest over all files."""
+        return HashReport(result.report, DIFFERENCES)

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Literal
 
 TextType = Literal["text", "integer", "decimal", "date"]
-Kind = Literal["delimited", "parquet", "xlsx"]
+Kind = Literal["delimited", "parquet", "xlsx", "x12", "nacha"]
+RECORD_KINDS: tuple[Kind, ...] = ("x12", "nacha")
+"""Files of records with control values of their own, and no header: what a field is, the contract names."""
 Compression = Literal["none", "gzip", "zip"]
 HeaderRule = Literal["lower", "underscore_to_space", "collapse_spaces"]
 """How headers are made alike before they are compared. Blanks around them never count."""
@@ -77,6 +79,8 @@ class FileFormat:
     trailers: tuple[Trailer, ...] = ()
     sheet: str | None = None
     """The sheet of a workbook; None: it has exactly one."""
+    record: str = ""
+    """Of `x12`: the kind of segment that makes a record."""
 
 
 @dataclass(frozen=True, slots=True)

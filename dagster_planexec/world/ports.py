@@ -15,6 +15,7 @@ from pathlib import Path
 
 from dagster_planexec.errors import PortError
 from dagster_planexec.world.ingest import IngestReport, TextIngest
+from dagster_planexec.world.suite import Suite, SuiteTold
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 SqlValue = str | int | bool | Decimal | datetime | None
@@ -138,6 +139,15 @@ class Session(ABC):
         """
 
     @abstractmethod
+    def batches(
+        self, sql: str, parameters: Sequence[SqlValue] = (), *, size: int = 10_000
+    ) -> Iterator[list[tuple[SqlValue, ...]]]:
+        """Run one statement and hand its rows on as they come, `size` at a time; no more of them are in memory.
+
+        Nothing else may be asked of the session until the last batch. Raises as `rows`, at any batch.
+        """
+
+    @abstractmethod
     def execute(self, sql: str, parameters: Sequence[SqlValue] = ()) -> None:
         """Run one statement for its effect. Raises as `rows`."""
 
@@ -201,6 +211,14 @@ class Warehouse(ABC):
 
         Replaces the target's rows in one transaction. Raises as `session`, and TABLE_GONE if the target is absent.
         """
+
+    def expectations(self, suite: Suite, table: str, *, deadline_s: float | None = None) -> SuiteTold:  # noqa: ARG002 - for warehouses that can
+        """Ask a suite of a table where the table is: as SQL, on a session's terms, fetching numbers and a few examples.
+
+        Raises:
+            PortError: BAD_CONTRACT if this warehouse cannot; TABLE_GONE, TIMEOUT, and as `session`.
+        """
+        raise PortError("BAD_CONTRACT", f"warehouse {self.name!r} cannot be asked expectation suites")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,9 @@ from dataclasses import replace
 import dagster as dg
 import pytest
 
+from assets.vendor_reconciliation.task import FOLDER
 from dagster_planexec.compiler.binding import PortResources, TaskBinding, work_of
+from dagster_planexec.contract.task import Deliverable
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.recovery.choice import Chooser
 from dagster_planexec.resources.local.local_resources import (
@@ -14,6 +16,7 @@ from dagster_planexec.resources.local.local_resources import (
     RootsResource,
 )
 from dagster_planexec.resources.s3_object_store import S3ObjectStoreResource
+from dagster_planexec.tools import BUILTIN_TOOLS
 from tests.support.bench import TASK
 
 HOME = dg.EnvVar("PLANEXEC_HOME")
@@ -111,3 +114,22 @@ def test_a_resource_that_is_torn_down_is_refused(resources):
         ).ports()
 
     assert refused.value.code == "BAD_CONTRACT"
+
+
+@pytest.mark.parametrize(("tools", "claimed", "refused"), [
+    (("write_report",), {}, True), (("warehouse.load",), {}, False),
+    (("write_report",), {"write_report": ("expectations_hold",)}, False),
+])  # fmt: skip
+def test_a_suite_that_nobody_would_ask_is_refused(resources, tools, claimed, refused):
+    """A promise in a task that no check keeps."""
+    made = Deliverable("made", tools, suite=FOLDER / "expectations" / "recon_lines.json")
+    task = replace(TASK, tools=tools, deliverables=(made,), required_claims=claimed)
+
+    def bind():
+        return TaskBinding(task=task, tools=BUILTIN_TOOLS, resources=resources, ref="tests.none:NONE")
+
+    if not refused:
+        assert bind().task is task
+        return
+    with pytest.raises(PlanexecError, match="has a suite, and none of its tools"):
+        bind()

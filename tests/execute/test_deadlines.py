@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from dagster_planexec.contract.outcome import Failed
+from dagster_planexec.contract.reconcile.spec import ReconcileSpec
 from dagster_planexec.contract.tool import Admission, AdmittedObject, Tool, ToolRegistry
 from dagster_planexec.execute.resolve import Resolved
 from dagster_planexec.execute.step import call as calling
@@ -36,11 +37,13 @@ from dagster_planexec.world.ports import (
     Session,
     Warehouse,
 )
+from dagster_planexec.world.suite import Suite, SuiteTold
 from tests.support.bench import CHECKS, RealClock
 from tests.support.busy_s3 import busy_s3
 from tests.support.s3 import resource
 from tests.support.toolbox import SQL, TASK
 
+TYPED = replace(TASK, reconciliation=ReconcileSpec())
 DEADLINE_S = 0.4
 GRACE_S = 0.4
 SLACK_S = 3.0
@@ -60,6 +63,9 @@ ARGS: dict[str, dict[str, Any]] = {
     "run_sql": {
         "file": "reconcile.sql", "inputs": {"ledger": "ledger.charges", "vendor": "staging.vendor_202603"},
         "target": "recon.lines_202603",
+    },
+    "reconcile": {
+        "inputs": {"ledger": "ledger.charges", "vendor": "staging.vendor_202603"}, "target": "recon.lines_202603",
     },
     "write_report": {"source": "recon.endless", "name": "2026-03-recon"},
     "issue_credit": {"source": "recon.lines"},
@@ -82,6 +88,11 @@ class HangingWarehouse(Warehouse):
         self.let.wait(30)
         with self._inner.session(deadline_s=deadline_s) as session:
             yield session
+
+    def expectations(self, suite: Suite, table: str, *, deadline_s: float | None = None) -> SuiteTold:
+        """Late."""
+        self.let.wait(30)
+        return self._inner.expectations(suite, table, deadline_s=deadline_s)
 
     def ingest(self, request: TextIngest, *, deadline_s: float | None = None) -> IngestReport:
         """Late."""
@@ -163,7 +174,7 @@ class Place:
         import hashlib
 
         tool = soon(TOOLS[name], deadline_s)
-        work = Work(TASK, ToolRegistry([tool]), ports, self.journal, CHECKS)
+        work = Work(TYPED, ToolRegistry([tool]), ports, self.journal, CHECKS)
         plan = Plan.model_validate({"task": TASK.name, "period": "2026-03",
                                     "steps": [{"id": "a", "tool": name, "args": ARGS[name]}]})  # fmt: skip
         facts = ObjectFacts("vendor-drops", ARGS["s3.get"]["key"], 44, "e", datetime.now(UTC))
@@ -215,7 +226,7 @@ def place(tmp_path, monkeypatch) -> Iterator[Place]:
     journal.close()
 
 
-READS_TABLES = ["warehouse.snapshot", "run_sql", "write_report"]
+READS_TABLES = ["warehouse.snapshot", "run_sql", "reconcile", "write_report"]
 
 
 @pytest.mark.parametrize("name", READS_TABLES)

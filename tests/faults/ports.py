@@ -18,6 +18,7 @@ from dagster_planexec.world.ports import (
     Session,
     Warehouse,
 )
+from dagster_planexec.world.suite import Suite, SuiteTold
 
 Noted = Callable[[str], None]
 SLOW_S = 0.1
@@ -69,6 +70,11 @@ class FaultyWarehouse(Warehouse):
         with self._inner.session(deadline_s=deadline_s) as session:
             yield session
         self._lose_answer()
+
+    def expectations(self, suite: Suite, table: str, *, deadline_s: float | None = None) -> SuiteTold:
+        self._note("warehouse")
+        self._take_long()
+        return self._inner.expectations(suite, table, deadline_s=deadline_s)
 
     def ingest(self, request: TextIngest, *, deadline_s: float | None = None) -> IngestReport:
         self._note("warehouse")

@@ -16,6 +16,7 @@ from dagster_planexec.contract.outcome import Done, Failed
 from dagster_planexec.errors import PortError
 from dagster_planexec.tools.report.text import inert_in_markdown, visible
 from dagster_planexec.tools.write_report import WriteReport, WriteReportArgs
+from dagster_planexec.world.probes.result.differences import DIFFERENCES
 from dagster_planexec.world.probes.result.report import FORMATS, FiguresOfReport, FiguresOfResult
 
 RESULT = "recon.lines_202603"
@@ -71,12 +72,12 @@ def test_every_format_states_every_figure(desk, suffix):
 
 
 def test_report_of_the_result_passes(desk):
-    """Three files, three verdicts, each with two sources."""
+    """Five files, five verdicts, each with two sources."""
     result = write(desk)
     found = verdicts(desk)
 
     assert (f"{NAME}.md", f"{NAME}.html", f"{NAME}.json") == (result.md_file, result.html_file, result.json_file)
-    assert [verdict.status for verdict in found] == ["passed"] * 3
+    assert [verdict.status for verdict in found] == ["passed"] * 5
     assert all(verdict.expected.source.subject != verdict.observed.source.subject for verdict in found)
 
 
@@ -114,7 +115,7 @@ def test_a_task_without_credits_has_a_report_without_credits(desk):
     desk.task = _without_credits(desk.task)
     write(desk)
 
-    assert [verdict.status for verdict in verdicts(desk)] == ["passed"] * 3
+    assert [verdict.status for verdict in verdicts(desk)] == ["passed"] * 5
     assert "redits" not in written(desk, "md")
 
 
@@ -122,7 +123,7 @@ def test_unknown_status_is_never_lost(desk):
     """A line whose status the task does not declare is a mismatch, whatever the report says."""
     write(desk, [*ROWS, ("A8", "pending", "1.00", "1.00"), ("A9", None, "1.00", "1.00")])
 
-    assert [verdict.code for verdict in verdicts(desk)] == ["REPORT_MISMATCH"] * 3
+    assert [verdict.code for verdict in verdicts(desk)] == ["REPORT_MISMATCH"] * 3 + [None] * 2
     assert "does not declare" in written(desk, "html")
 
 
@@ -150,9 +151,9 @@ def test_a_figure_edited_on_disk_is_a_mismatch(desk, suffix, old, new):
     assert text.count(old) >= 1
     path.write_text(text.replace(old, new, 1))
 
-    codes = {format_: verdict.code for format_, verdict in zip(FORMATS, verdicts(desk), strict=True)}
+    codes = {format_: verdict.code for format_, verdict in zip((*FORMATS, *DIFFERENCES), verdicts(desk), strict=True)}
 
-    assert {format_: "REPORT_MISMATCH" if format_ == suffix else None for format_ in FORMATS} == codes
+    assert {format_: "REPORT_MISMATCH" if format_ == suffix else None for format_ in (*FORMATS, *DIFFERENCES)} == codes
 
 
 @pytest.mark.parametrize("damage", ["gone", "emptied", "link", "binary"])
@@ -169,7 +170,7 @@ def test_a_damaged_file_is_a_mismatch(desk, suffix, damage, tmp_path):
     else:
         path.write_bytes(b"" if damage == "emptied" else b"\xff\xfe\x00<<|{")
 
-    by_format = dict(zip(FORMATS, verdicts(desk), strict=True))
+    by_format = dict(zip((*FORMATS, *DIFFERENCES), verdicts(desk), strict=True))
 
     assert (by_format[suffix].status, by_format[suffix].code) == ("failed", "REPORT_MISMATCH")
 
@@ -215,7 +216,7 @@ def test_a_result_that_changed_after_the_report_is_a_mismatch(desk):
     write(desk)
     desk.sql(f"delete from {RESULT} where line_key = 'A1'")
 
-    assert [verdict.code for verdict in verdicts(desk)] == ["REPORT_MISMATCH"] * 3
+    assert [verdict.code for verdict in verdicts(desk)] == ["REPORT_MISMATCH"] * 3 + [None] * 2
 
 
 # ------------------------------------------------------------------------------- text from outside
@@ -277,7 +278,7 @@ def test_hostile_keys_are_inert_in_html(desk):
     assert [tag for tag, _ in tags.tags].count("h1") == 1
     assert not [attrs for _, attrs in tags.tags if any(name.startswith("on") for name in attrs)]
     assert sorted(visible(key) for key in HOSTILE) == sorted(tags.cells)
-    assert [verdict.status for verdict in verdicts(desk)] == ["passed"] * 3
+    assert [verdict.status for verdict in verdicts(desk)] == ["passed"] * 5
 
 
 def test_hostile_keys_are_inert_in_markdown(desk):
@@ -347,7 +348,7 @@ def test_zero_against_all_jumps_to_the_eye(desk):
     assert 61400 == data["disagreeing"]["total"] == data["figures"]["lines:disagreeing"]
     assert RESULT in md
     assert len(html) < 100_000
-    assert [verdict.status for verdict in verdicts(desk)] == ["passed"] * 3
+    assert [verdict.status for verdict in verdicts(desk)] == ["passed"] * 5
 
 
 def test_a_healthy_month_has_no_alarm(desk):
@@ -413,7 +414,9 @@ def test_no_part_is_left_behind(desk):
     write(desk)
     write(desk)
 
-    assert [f"{NAME}.html", f"{NAME}.json", f"{NAME}.md"] == sorted(p.name for p in desk.ports.roots.reports.iterdir())
+    assert sorted(f"{NAME}.{suffix}" for suffix in (*FORMATS, *DIFFERENCES)) == sorted(
+        p.name for p in desk.ports.roots.reports.iterdir()
+    )
 
 
 def test_the_seal_is_the_bytes_of_the_three_files(desk):

@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field, create_model
 
 from assets.council_spend.task import TASK as COUNCIL
 from assets.vendor_reconciliation.task import TASK as FLAGSHIP
+from dagster_planexec.contract.reconcile.spec import ReconcileSpec
 from dagster_planexec.contract.tool import Model, TableName, ToolRegistry
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.plan.model import Plan, parse_plan
@@ -53,7 +54,10 @@ def request_of(args: type[Model]) -> PlanRequest:
         PlanRequest(FLAGSHIP, FLAGSHIP.period("2026-03"), BUILTIN),
         PlanRequest(COUNCIL, COUNCIL.period(COUNCIL.first_period), BUILTIN),
         REQUEST,
-        *(PlanRequest(replace(FLAGSHIP, tools=(name,)), MARCH, BUILTIN) for name in BUILTIN),
+        *(
+            PlanRequest(replace(FLAGSHIP, tools=(name,), reconciliation=ReconcileSpec()), MARCH, BUILTIN)
+            for name in BUILTIN
+        ),
     ],
     ids=["flagship", "council", "toolbox", *BUILTIN],
 )

@@ -5,11 +5,11 @@ It is text there: no tag, no link, no picture that is fetched, no escape a termi
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import logging
 import re
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +26,13 @@ from dagster_planexec.compiler.markup import escaped, table
 from dagster_planexec.definitions.shown.plan_card import plan_card
 from dagster_planexec.definitions.triggers.failure_sensor import failure_text, log_failure
 from dagster_planexec.journal.told.line import one_line
+from dagster_planexec.resources.duckdb_warehouse import DuckDbWarehouse
 from dagster_planexec.settling.checking import check_plan
+from dagster_planexec.tools.report.differences import Differences, xlsx_of
 from dagster_planexec.tools.report.files import write_whole
+from dagster_planexec.world.probes.result.differences import DIFFERENCES
 from dagster_planexec.world.probes.result.report import FORMATS, FiguresOfReport
+from dagster_planexec.world.sides.result import ResultLayout
 from tests.support.planexec import PROJECT
 from tests.support.settled import PERIOD, TASK, Place, make, plan_of
 
@@ -163,13 +167,32 @@ FORMULAS = ("=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(1)", "\t=1", "\r=1", '=H
 
 
 @pytest.mark.parametrize("text", FORMULAS)
-def test_there_is_no_format_that_computes(text: str) -> None:
-    """A report is Markdown, HTML and JSON: none is a spreadsheet. Whoever makes one of it must mind its formulas.
+def test_no_format_computes(text: str, tmp_path: Path) -> None:
+    """A workbook is the one file that a spreadsheet opens: what a vendor writes is text there, however it begins.
 
-    This test fails when a format is added that a spreadsheet opens, so that it is asked then.
+    This test fails when a format is added, so that it is asked then whether a spreadsheet opens it.
     """
     assert set(FORMATS) == {"md", "html", "json"}
-    assert next(csv.reader(io.StringIO(text.replace("\r", "")), delimiter="\x1f"))  # what such a cell would be
+    assert set(DIFFERENCES) == {"differences.parquet", "differences.xlsx"}
+    with DuckDbWarehouse(tmp_path / "w.duckdb").session() as session:
+        session.execute(
+            "create table lines (id varchar, status varchar, a decimal(18,2), b decimal(18,2), memo varchar)"
+        )
+        session.execute("insert into lines values (?, ?, 1.00, null, ?)", [text, text, text])
+        layout = ResultLayout(("id",), "status", "identical", "d", (("a", "a_only"),), (("a", "a"), ("b", "b")))
+        stream = io.BytesIO()
+        xlsx_of(Differences(session, "lines", layout))(stream)
+    with zipfile.ZipFile(stream) as book:
+        parts = {name: book.read(name).decode() for name in book.namelist()}
+    sheet = parts["xl/worksheets/sheet1.xml"]
+    cells = re.findall(r'<c r="[ABE]2"([^>]*)>(.*?)</c>', sheet)
+    assert len(cells) == 3
+    assert all('t="inlineStr"' in kind and inside.startswith("<is><t") for kind, inside in cells), sheet
+    assert "<f" not in sheet
+    assert not re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f]", sheet)
+    assert 'quotePrefix="1"' in parts["xl/styles.xml"], "it would compute as soon as somebody edits the cell"
+    assert not [name for name in parts if "externalLink" in name or "vba" in name.lower() or "connection" in name]
+    assert "<hyperlink" not in sheet
 
 
 @pytest.mark.parametrize("suffix", FORMATS)

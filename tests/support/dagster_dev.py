@@ -92,7 +92,8 @@ class DagsterDev(AbstractContextManager["DagsterDev"]):
         if self._process is None:
             return
         try:
-            for number, patience in ((signal.SIGINT, 20.0), (signal.SIGKILL, 10.0)):
+            # Not SIGINT: a shell that starts something in the background has it ignored, and all its children with it.
+            for number, patience in ((signal.SIGTERM, 5.0), (signal.SIGKILL, 10.0)):
                 os.killpg(self._process.pid, number)
                 try:
                     self._process.wait(patience)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -16,6 +17,7 @@ from dagster_planexec.checks.fetch.object_exists import object_exists
 from dagster_planexec.checks.fetch.object_is_non_empty import object_is_non_empty
 from dagster_planexec.checks.fetch.object_is_unchanged import object_is_unchanged
 from dagster_planexec.checks.scope import StepScope
+from dagster_planexec.contract.delivery.manifest import Manifest
 from dagster_planexec.contract.outcome import Done, Outcome
 from dagster_planexec.contract.task import Drop, Limits, Scope, Task
 from dagster_planexec.contract.tool import Admission, AdmittedObject, ToolCall
@@ -26,6 +28,7 @@ from dagster_planexec.world.observation import Observation
 from dagster_planexec.world.period import Period
 from dagster_planexec.world.ports import ObjectStore, Ports
 from dagster_planexec.world.probes.delivery.admit import admit
+from dagster_planexec.world.probes.delivery.manifest.reading import keep, manifests_in_drop
 from tests.support.s3 import S3Bucket, ports
 
 MARCH = Period.parse("2026-03", "month")
@@ -41,7 +44,7 @@ BINDERS = {
 }
 
 
-def task_with_drop(bucket: str) -> Task:
+def task_with_drop(bucket: str, manifest: Manifest | None = None) -> Task:
     """A task that reads one drop and makes nothing."""
     return Task(
         name="fetching",
@@ -51,7 +54,7 @@ def task_with_drop(bucket: str) -> Task:
         first_period="2026-01",
         zone="UTC",
         tools=("s3.get",),
-        drop=Drop(bucket, "vendor/exports/", r"{period}-invoice(-\w+)?\.csv(\.gz)?", "vendor"),
+        drop=Drop(bucket, "vendor/exports/", r"{period}-invoice(-\w+)?\.csv(\.gz)?", "vendor", manifest=manifest),
         inputs=(),
         contracts={},
         deliverables=(),
@@ -77,18 +80,28 @@ class Fetching:
     result: Any = None
     witnessed: list[Observation] = field(default_factory=list)
     claim_args: dict[str, dict[str, Any]] = field(default_factory=dict)
+    manifest: Manifest | None = None
 
     @property
     def task(self) -> Task:
-        return task_with_drop(self.s3.name)
+        return task_with_drop(self.s3.name, self.manifest)
 
     def admit(self) -> Fetching:
         """Admit what lies in the drop now."""
         drop = self.task.drop
         found = admit(self.ports, drop.bucket, drop.prefix, drop.pattern_of(MARCH))
         objects = tuple(AdmittedObject(facts, sha256) for facts, sha256 in found)
-        self.admission = Admission(objects, {}, {}, datetime(2026, 3, 7, 9, 2, tzinfo=UTC))
+        manifests = tuple(self._manifests(drop))
+        self.admission = Admission(objects, {}, {}, datetime(2026, 3, 7, 9, 2, tzinfo=UTC), manifests=manifests)
         return self
+
+    def _manifests(self, drop: Drop) -> Iterator[AdmittedObject]:
+        """Admitted, and kept."""
+        if self.manifest is None:
+            return
+        for found in manifests_in_drop(self.ports, drop.bucket, drop.prefix, self.manifest.pattern_of(MARCH)):
+            keep(found, self.ports.roots.landed_path(found.sha256))
+            yield AdmittedObject(found.facts, found.sha256)
 
     def expired(self) -> Fetching:
         """The drop is gone, and the admission says that the landed copy stands for it."""

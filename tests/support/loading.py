@@ -16,10 +16,12 @@ from dagster_planexec.contract.task import Task
 from dagster_planexec.contract.tool import Admission, AdmittedObject, Model, ToolCall
 from dagster_planexec.contract.verdict import Phase, Verdict
 from dagster_planexec.errors import PortError
+from dagster_planexec.execute.admit import hash_suites
 from dagster_planexec.execute.observer import observe
 from dagster_planexec.resources.duckdb_warehouse import DuckDbWarehouse
 from dagster_planexec.tools.warehouse_create_table import CreateTableArgs, WarehouseCreateTable
 from dagster_planexec.tools.warehouse_load import LoadArgs, WarehouseLoad
+from dagster_planexec.world.history import PastPeriod
 from dagster_planexec.world.period import Period
 from dagster_planexec.world.ports import ObjectFacts, Ports, Roots
 from tests.support.reconciling import WallClock
@@ -57,6 +59,7 @@ class Loading:
     period: Period = field(default_factory=lambda: Period.parse("2026-03", "month"))
     admitted: list[AdmittedObject] = field(default_factory=list)
     landed: list[str] = field(default_factory=list)
+    past: tuple[PastPeriod, ...] = ()
 
     def __post_init__(self) -> None:
         self.task: Task = replace(task_of(), contracts={"charges": self.contract})
@@ -84,7 +87,7 @@ class Loading:
     @property
     def admission(self) -> Admission:
         """What was landed, as it was admitted."""
-        return Admission(tuple(self.admitted), {}, {})
+        return Admission(tuple(self.admitted), {}, {}, suites=hash_suites(self.task), past=self.past)
 
     @property
     def call(self) -> ToolCall:

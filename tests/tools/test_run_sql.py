@@ -158,9 +158,10 @@ def test_sql_sees_inputs_only_by_their_names(on):
 
 
 def test_the_contract_is_what_the_design_says():
-    """A write with the two reconciliation checks after it, in that order; every error code is a known one."""
+    """A write with the two reconciliation checks after it, before any other; every error code is a known one."""
     contract = RunSql().contract
 
     assert (contract.effect, contract.writes) == ("write", "target")
-    assert contract.postconditions == ("both_sides_contribute", "closing_identities_hold")
+    assert contract.postconditions[:2] == ("both_sides_contribute", "closing_identities_hold")
+    assert contract.postconditions[2:] == ("match_rate_is_plausible", "expectations_hold")
     assert set(contract.errors) <= set(CODES)

@@ -1,9 +1,10 @@
-"""Nothing irreversible happens by itself for a period long past: not before `effects_from`, not in a backfill."""
+"""Nothing irreversible happens by itself for a period long past, or on a bill that its manifest calls an estimate."""
 
 from __future__ import annotations
 
 from dagster_planexec.checks.check import BoundCheck, Check, Finding, NotApplicable, Stated
 from dagster_planexec.checks.effect.judged_credits import credits_to_issue
+from dagster_planexec.checks.manifest.final import bill_is_final
 from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.layout import effect_scope
 from dagster_planexec.contract.verdict import Phase
@@ -16,6 +17,8 @@ NAME = "period_may_have_effects"
 
 def period_may_have_effects(scope: StepScope, phase: Phase) -> tuple[BoundCheck, ...]:
     """Before `effects_from` nothing may be credited by anybody; in a backfill, nothing without a person.
+
+    Where the vendor's manifest says whether the bill is final, nothing is credited before it does.
 
     The harness does not even begin a step that cannot be undone before `effects_from`; this is the second lock.
     """
@@ -38,7 +41,7 @@ def period_may_have_effects(scope: StepScope, phase: Phase) -> tuple[BoundCheck,
         clause = Source(Subject("backfill", scope.backfill), "run tag")
     else:
         reason = f"effects count from {first}, {scope.period} is not before it, and it was asked for by itself"
-        return (NotApplicable(NAME, phase, reason, clause),)
+        return (NotApplicable(NAME, phase, reason, clause), *bill_is_final(NAME, scope, phase))
 
     def judge(seen: Observation, _: Observation | Stated) -> Finding:
         count = seen["count"]
@@ -47,4 +50,5 @@ def period_may_have_effects(scope: StepScope, phase: Phase) -> tuple[BoundCheck,
         words = f"{why}: {count} credit lines {how}"
         return Finding("failed", 0, count, words, code)
 
-    return (Check(NAME, phase, credits_to_issue(scope), Stated(0, clause), judge, absent_code="TABLE_GONE"),)
+    due = Check(NAME, phase, credits_to_issue(scope), Stated(0, clause), judge, absent_code="TABLE_GONE")
+    return (due, *bill_is_final(NAME, scope, phase))

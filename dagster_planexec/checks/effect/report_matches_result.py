@@ -9,6 +9,12 @@ from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.layout import result_layout
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.observation import Fact, Observation
+from dagster_planexec.world.probe import Probe
+from dagster_planexec.world.probes.result.differences import (
+    DIFFERENCES,
+    FiguresOfDifferences,
+    FiguresOfDifferingLines,
+)
 from dagster_planexec.world.probes.result.report import FORMATS, FiguresOfReport, FiguresOfResult
 
 NAME = "report_matches_result"
@@ -16,12 +22,13 @@ _SHOWN = 3
 
 
 def report_matches_result(scope: StepScope, phase: Phase) -> tuple[BoundCheck, ...]:
-    """One check for each format, each read back from the disk by a parser of that format."""
-    counted = FiguresOfResult(scope.args.source, result_layout(scope.task))
-    return tuple(
-        Check(NAME, phase, FiguresOfReport(scope.args.name, format_), counted, _judge, absent_code="REPORT_MISMATCH")
-        for format_ in FORMATS
-    )
+    """One check for each file, each read back from the disk by a reader of its format that has not written it."""
+    name, layout = scope.args.name, result_layout(scope.task)
+    counted = FiguresOfResult(scope.args.source, layout)
+    differing = FiguresOfDifferingLines(scope.args.source, layout)
+    pairs: list[tuple[Probe, Probe]] = [(FiguresOfReport(name, format_), counted) for format_ in FORMATS]
+    pairs += [(FiguresOfDifferences(name, suffix, layout), differing) for suffix in DIFFERENCES]
+    return tuple(Check(NAME, phase, written, due, _judge, absent_code="REPORT_MISMATCH") for written, due in pairs)
 
 
 def _judge(seen: Observation, against: Observation | Stated) -> Finding:
@@ -32,7 +39,7 @@ def _judge(seen: Observation, against: Observation | Stated) -> Finding:
     assert isinstance(written, Mapping)  # noqa: S101 - what both probes promise
     other = [name for name in sorted(due.keys() | written.keys()) if due.get(name) != written.get(name)]
     if not other:
-        lines = f"{len(due)} figures, {due['lines:all']} lines"
+        lines = f"{len(due)} figures, {due.get('lines:all', due.get('lines:differences'))} lines"
         return Finding(
             "passed", lines, lines, f"all {len(due)} figures of {seen.source.subject} are those of the result"
         )

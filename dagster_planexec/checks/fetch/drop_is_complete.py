@@ -1,8 +1,9 @@
-"""Nothing that the vendor put into the drop of the period is left unread."""
+"""Every part that the manifest names is there, and nothing that lies in the drop of the period is left unread."""
 
 from __future__ import annotations
 
 from dagster_planexec.checks.check import BoundCheck, Check, Finding, Judge, NotApplicable, Stated
+from dagster_planexec.checks.manifest.parts import parts_are_there
 from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.observation import Observation, Source
@@ -15,7 +16,10 @@ _SHOWN = 5
 
 
 def drop_is_complete(scope: StepScope, phase: Phase) -> tuple[BoundCheck, ...]:
-    """LIST now against the objects that the run's steps read. That an object is absent is `object_exists`' business."""
+    """LIST now against the parts that a manifest names, if one is declared, and against what the run's steps read.
+
+    That an object which a step reads is absent is `object_exists`' business.
+    """
     drop = scope.task.drop
     if drop is None:
         return (NotApplicable(NAME, phase, "nothing is delivered for the task", scope.stated_by_task("drop")),)
@@ -32,7 +36,7 @@ def drop_is_complete(scope: StepScope, phase: Phase) -> tuple[BoundCheck, ...]:
     source = Source(Subject("plan", scope.step), "objects that the plan's steps read from the drop")
     against = Stated(_names(sorted(consumed)), source)
     probe = ListDrop(drop.bucket, drop.prefix, drop.pattern_of(scope.period))
-    return (Check(NAME, phase, probe, against, _judge(consumed)),)
+    return (*parts_are_there(NAME, scope, phase), Check(NAME, phase, probe, against, _judge(consumed)))
 
 
 def _judge(consumed: frozenset[str]) -> Judge:

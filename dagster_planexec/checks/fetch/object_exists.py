@@ -33,7 +33,8 @@ def _judge(expected: str) -> Judge:
         if observed.state == "absent":
             more = f"; {observed.message}" if observed.message else ""
             text = f"claim `{NAME}` broken: expected {expected}, saw no object{at(observed.source.at)}{more}"
-            return Finding("failed", expected, "no object", text, "OBJECT_GONE")
+            # The side carries the older version too: the sentence that people are shown is made of both sides.
+            return Finding("failed", expected, f"no object{more}", text, "OBJECT_GONE")
         seen = f"etag {observed['etag']}" if "etag" in observed.facts else f"landed copy {observed['sha256']}"
         return Finding("passed", expected, seen, f"there is an object with {seen}")
 

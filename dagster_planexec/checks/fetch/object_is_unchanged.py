@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dagster_planexec.checks.check import BoundCheck, Check, Finding, Judge, Stated
 from dagster_planexec.checks.fetch.admitted import admitted_object, at, landed_copy, not_admitted, stated_at_admission
+from dagster_planexec.checks.manifest.digest import digest_is_as_stated
 from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.tool import AdmittedObject
 from dagster_planexec.contract.verdict import Phase
@@ -14,16 +15,20 @@ NAME = "object_is_unchanged"
 
 
 def object_is_unchanged(scope: StepScope, phase: Phase) -> tuple[BoundCheck, ...]:
-    """Before the read: ETag and size, or the SHA-256 if the ETag differs. After it: the landed copy's SHA-256."""
+    """Before the read: ETag and size, or the SHA-256 if the ETag differs. After it: the landed copy's SHA-256.
+
+    A manifest that states digests is compared with the landed copy too: what was admitted may not be what was sent.
+    """
     admitted = admitted_object(scope)
     if admitted is None:
         head = HeadObject(scope.args.bucket, scope.args.key)
         return (Check(NAME, phase, head, not_admitted(scope), _never_admitted, by_time=True),)
     if phase == "post" or admitted.from_landing:
         # After the read the tool says which copy it left; a copy of other bytes has another name.
-        named = getattr(scope.result, "landed", None) if phase == "post" else admitted.sha256
-        against = stated_at_admission(scope, f"sha256 {admitted.sha256}", "SHA-256")
-        return (Check(NAME, phase, landed_copy(scope, named or admitted.sha256), against, _landed(admitted)),)
+        named = (getattr(scope.result, "landed", None) if phase == "post" else None) or admitted.sha256
+        against, copy = stated_at_admission(scope, f"sha256 {admitted.sha256}", "SHA-256"), landed_copy(scope, named)
+        stated = digest_is_as_stated(NAME, scope, phase, copy, named)
+        return (Check(NAME, phase, copy, against, _landed(admitted)), *stated)
     against = stated_at_admission(scope, _identity(admitted), "ETag, size and SHA-256")
     probe = DigestOfObject(scope.args.bucket, scope.args.key, admitted.facts.etag)
     return (Check(NAME, phase, probe, against, _in_the_drop(admitted), by_time=True),)

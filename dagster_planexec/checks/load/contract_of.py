@@ -67,10 +67,16 @@ def format_of(contract: FileContract, admission: Admission, sha256: str) -> File
 
 def records_of(scope: StepScope, *, at_most: int | None = None) -> Probe:
     """The independent count of what a load step reads; with the sum of its amounts, unless only the first count."""
+    parts = extracts_of(scope, at_most=at_most)
+    return parts[0] if len(parts) == 1 else CountExtracts(parts)
+
+
+def extracts_of(scope: StepScope, *, at_most: int | None = None) -> tuple[CountExtract, ...]:
+    """The same of each file by itself, in the order of the arguments."""
     contract = contract_of(scope.task, scope.args)
     allowed = contract.allowed_rejects
     may_be_broken = allowed is not None and not {"RAGGED_ROW", "BAD_ENCODING"}.isdisjoint(allowed.codes)
-    parts = tuple(
+    return tuple(
         CountExtract(
             scope.roots.landed_path(sha256),
             format_of(contract, scope.admission, sha256),
@@ -80,4 +86,3 @@ def records_of(scope: StepScope, *, at_most: int | None = None) -> Probe:
         )
         for sha256 in scope.args.sources
     )
-    return parts[0] if len(parts) == 1 else CountExtracts(parts)

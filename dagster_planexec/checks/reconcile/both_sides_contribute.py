@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from dagster_planexec.checks.check import BoundCheck, Check, Finding, Judge, NotApplicable, Stated
-from dagster_planexec.checks.reconcile.views import views_of
+from dagster_planexec.checks.reconcile.views import query_of
 from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.layout import min_matched_share_of
 from dagster_planexec.contract.verdict import Phase, Status
@@ -31,13 +31,8 @@ def both_sides_contribute(scope: StepScope, phase: Phase) -> tuple[BoundCheck, .
     claimed = scope.claimed_decimal(NAME, "min_matched_share")
     if claimed is not None and claimed > share:
         share, source = claimed, scope.stated_by_claim(NAME, "min_matched_share")
-    probe = ContributionOfSides(
-        scope.args.file,
-        # Without an admitted digest the probe finds none equal, so the gate stays shut.
-        scope.admission.sql_sha256.get(scope.args.file, "not admitted"),
-        views_of(task, scope.period, scope.args.inputs),
-        scope.args.target,
-    )
+    query, views = query_of(scope)
+    probe = ContributionOfSides(query, views, scope.args.target)
     expected = Stated(f"every side contributes, and at least {share} of its keys match", source)
     return (Check(NAME, phase, probe, expected, judge_with(share), absent_code="TABLE_GONE"),)
 
@@ -57,7 +52,7 @@ def judge_with(share: Decimal) -> Judge:
 def _rule(facts: Mapping[str, Any], share: Decimal) -> tuple[Status, str | None, str]:
     for side, rows in facts["rows"].items():
         if rows == 0:
-            return "failed", "EMPTY_SIDE", f"EMPTY_SIDE({side}): {side} has no row in scope"
+            return "failed", "EMPTY_SIDE", f"EMPTY_SIDE({side}): {side} has no row in scope{_sign(facts)}"
     stored = facts["stored"]
     if facts["rerun"] != stored:
         text = f"the query was run again on the same rows and gave {facts['rerun']}, not {stored}"
@@ -82,6 +77,13 @@ def _rule(facts: Mapping[str, Any], share: Decimal) -> tuple[Status, str | None,
         sees = ", ".join(f"{side}: {facts['sees'][side]}" for side in silent)
         return "passed", None, f"nothing found; sees {sees}"
     return "passed", None, "every side contributes"
+
+
+def _sign(facts: Mapping[str, Any]) -> str:
+    """With a side empty no line can agree, so as many lines as another side has rows are all of them discrepancies."""
+    found = facts["lines"]
+    others = [side for side, rows in facts["rows"].items() if rows and rows == found]
+    return "".join(f"; discrepancies = rows of {side} ({found})" for side in others)
 
 
 def _overlap(facts: Mapping[str, Any], share: Decimal) -> tuple[str, str] | None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from dagster_planexec.contract.layout import view_of
-from dagster_planexec.contract.task import NamedInput, Task
+from dagster_planexec.checks.scope import StepScope
+from dagster_planexec.contract.layout import comparison, view_of
+from dagster_planexec.contract.task import RECONCILE, NamedInput, Task
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.world.period import Period
+from dagster_planexec.world.sides.query import AdmittedFile, Generated, Query
 from dagster_planexec.world.sides.relation import InputView
 
 
@@ -52,6 +55,35 @@ def views_of(task: Task, period: Period, inputs: Mapping[str, str]) -> tuple[Inp
                     hint="declare keys that correspond column by column",
                 )
     return views
+
+
+def compared_views(task: Task, period: Period, inputs: Mapping[str, str]) -> tuple[InputView, ...]:
+    """The two sides of the task's reconciliation, with the key and amount that it compares.
+
+    Raises:
+        PlanexecError: As `views_of`; VALIDATION_ERROR if anything but the sides is given.
+    """
+    sides = inputs_of(task)
+    other = sorted(set(inputs) - set(sides))
+    if other:
+        raise _refused(f"input {other[0][:80]!r} is no side of task {task.name}", f"give {_list(sides)}, and no other")
+    compared = comparison(task, period)
+    key = {side.name: side.key for side in compared.sides}
+    amount = dict(zip(compared.names, compared.amount.columns, strict=True))
+    return tuple(
+        replace(view, key=key[view.name], amount=amount[view.name], normalise=compared.normalise)
+        for view in views_of(task, period, inputs)
+    )
+
+
+def query_of(scope: StepScope) -> tuple[Query, tuple[InputView, ...]]:
+    """What a step ran over its named inputs, and the rows that the names stood for."""
+    task, inputs = scope.task, scope.args.inputs
+    if scope.contract.name == RECONCILE:
+        return Generated(comparison(task, scope.period)), compared_views(task, scope.period, inputs)
+    # Without an admitted digest the probe finds none equal, so the gate stays shut.
+    admitted = scope.admission.sql_sha256.get(scope.args.file, "not admitted")
+    return AdmittedFile(scope.args.file, admitted), views_of(task, scope.period, inputs)
 
 
 def input_with_source(task: Task, source: str) -> NamedInput | None:

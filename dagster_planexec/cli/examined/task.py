@@ -87,6 +87,9 @@ def _drop(task: Task, ports: Ports) -> str | Doubt:
     if len(listed) == MOST_OBJECTS:
         objects = f"the first {MOST_OBJECTS:,} objects"
     seen = f"s3://{drop.bucket}/{drop.prefix} answers, {objects}, {len(mine)} of a period of the task"
+    if drop.manifest is not None:
+        found = sum(any(drop.is_manifest(f.key, task.period(a.period)) for a in sorter.arrivals(f)) for f in mine)
+        seen += f", {found} manifest{'' if found == 1 else 's'} among them"
     if mine:
         return seen
     if not listed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import dagster as dg
@@ -22,6 +22,9 @@ from dagster_planexec.plan.reference import references
 
 INHERITED = "input_still_holds"
 """Judged first by every step that takes another's result; it is no tool's own, so it is added to each gate list."""
+
+SUITE = "expectations_hold"
+"""Its verdict has a page."""
 
 MADE = frozenset({"done", "reused"})
 
@@ -59,6 +62,8 @@ class Gate:
     """Why the run came no further, if it did not: the one sentence, for gates that it did not reach."""
     held_by: str = ""
     """Who holds the month, if the run has done nothing for that."""
+    pages: Mapping[str, str] = field(default_factory=dict)
+    """Step to the page that its expectation suite left."""
 
     @property
     def shut(self) -> Verdict | None:
@@ -89,6 +94,8 @@ class Gate:
             )  # fmt: skip
         shut = self.shut
         step = next(s for s, v in self.verdicts if v is (shut or self.verdicts[0][1]))
+        if self.name == SUITE and step.id in self.pages:
+            link["data_docs"] = dg.MetadataValue.path(self.pages[step.id])
         return dg.AssetCheckResult(
             asset_key=self.deliverable,
             check_name=self.name,
@@ -125,7 +132,13 @@ def made_by(report: RunReport, tools: ToolRegistry) -> Iterator[Made]:
         steps = tuple(step for step in report.steps if step.tool in deliverable.tools)
         gates = tuple(
             Gate(
-                name, deliverable.name, _verdicts(report, steps, name), _applies(report, steps, name), because, held_by
+                name,
+                deliverable.name,
+                _verdicts(report, steps, name),
+                _applies(report, steps, name),
+                because,
+                held_by,
+                report.pages,
             )
             for name in gates_of(report.task, deliverable, tools)
         )

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import dagster as dg
 
@@ -17,6 +17,7 @@ from dagster_planexec.contract.layout import drop_of
 from dagster_planexec.contract.task import Task
 from dagster_planexec.definitions.partitions import has_partition
 from dagster_planexec.definitions.planned_task import task_run_name
+from dagster_planexec.definitions.triggers.delivery.settled import NotYet, Settling
 from dagster_planexec.definitions.triggers.drop_look import LISTING_S, Looked, Place, look_through
 from dagster_planexec.definitions.triggers.task_runs import TaskRuns
 from dagster_planexec.errors import PlanexecError
@@ -51,7 +52,11 @@ def arrival_sensor(binding: TaskBinding, *, interval_s: int | None = None) -> dg
     """A sensor that looks at a task's drop and asks for one run per settled delivery.
 
     A delivery is what lies in the drop for one period. It has settled when nothing of it came or was replaced for the
-    quiet period, and it is asked for if it holds anything that the last request of its period did not: a new key, other
+    quiet period; or, where the vendor delivers a manifest, as soon as that came last and all that it names is there.
+    One whose manifest or part does not come is asked for after `Manifest.wait_s` all the same, so that a run stops at
+    it and people are told.
+
+    A settled delivery is asked for if it holds anything that the last request of its period did not: a new key, other
     bytes under a known key, the same bytes sent again. What was deleted is nothing new. While a task run of the period
     has not ended, or anything else holds the period, the delivery waits, and comes next; what a run was
     asked for that stood back for another is asked for again.
@@ -124,14 +129,23 @@ class Waiting:
     """Deliveries that are not asked for now, by why."""
 
     changing: list[str] = field(default_factory=list)
+    parts: list[str] = field(default_factory=list)
+    uploads: list[str] = field(default_factory=list)
     running: list[str] = field(default_factory=list)
     open_periods: list[str] = field(default_factory=list)
     next_time: list[str] = field(default_factory=list)
+
+    def because(self, judged: NotYet) -> None:
+        """One that has not settled."""
+        lists = {"changing": self.changing, "parts": self.parts, "uploads": self.uploads, "next-time": self.next_time}
+        lists[judged.why].append(judged.said)
 
     def text(self, how_to_end: str) -> str:
         """One part per reason that there is."""
         reasons = (
             (self.changing, "still change", ""),
+            (self.parts, "wait for what a manifest names", ""),
+            (self.uploads, "wait for an upload that is not finished by its name", ""),
             (self.running, "wait for a run to end", f": {how_to_end}"),
             (self.open_periods, "are of a period that has not ended", ""),
             (self.next_time, "wait for the next look", ""),
@@ -146,27 +160,30 @@ def look_at_drop(work: Work, cursor: str | None, runs: TaskRuns) -> Tick:
     tried out in a dry run, is asked for again under the same key, which Dagster starts once.
     """
     note_started(work.journal, work.task.name, runs.there_are(unstarted(work.journal, work.task.name)))
-    quiet = _quiet(work.task)
+    settling = Settling(work, _quiet(work.task))
     looked = look_through(work, Place.read(cursor))
     said = _seen(looked)
     if not looked.is_whole:
         said += f"; the listing takes longer than {LISTING_S:g} s and goes on from there in the next tick"
         return Tick([], said, looked.place)
-    requests, waiting = _requests(work, runs, quiet)
-    said += f"; {len(requests)} runs requested" + waiting.text(runs.how_to_end)
+    requests, waiting, notes = _requests(work, runs, settling)
+    said += f"; {len(requests)} runs requested" + (f" ({_listed(notes)})" if notes else "")
+    said += waiting.text(runs.how_to_end) + _outside(looked)
     return Tick(requests, said, looked.place)
 
 
-def _requests(work: Work, runs: TaskRuns, quiet: timedelta) -> tuple[list[dg.RunRequest], Waiting]:
+def _requests(work: Work, runs: TaskRuns, settling: Settling) -> tuple[list[dg.RunRequest], Waiting, list[str]]:
     task, now = work.task, work.ports.clock.now()
     requests: list[dg.RunRequest] = []
+    notes: list[str] = []
     waiting, held = Waiting(), held_now(work.journal, task.name)
     for delivery in deliveries(work.journal, task.name):
         if delivery.news == 0:
             continue
         period = task.period(delivery.period)
-        if now < delivery.changed_at + quiet:
-            waiting.changing.append(f"{period.text} until {_clock(delivery.changed_at + quiet)}")
+        judged = settling.judge(delivery, period)
+        if isinstance(judged, NotYet):
+            waiting.because(judged)
             continue
         digest = set_digest(work.journal, task.name, period.text)
         if was_last(work.journal, task.name, period.text, digest):
@@ -182,7 +199,8 @@ def _requests(work: Work, runs: TaskRuns, quiet: timedelta) -> tuple[list[dg.Run
         else:
             run_key = ask(work.journal, task.name, period, digest, delivery.objects)
             requests.append(_request(run_key, period.key, delivery))
-    return requests, waiting
+            notes += [judged.note] if judged.note else []
+    return requests, waiting, notes
 
 
 def _request(run_key: str, partition_key: str, delivery: Delivery) -> dg.RunRequest:
@@ -195,13 +213,17 @@ def _seen(looked: Looked) -> str:
     return f"{looked.objects} objects, {looked.passed_over} passed over, {looked.fresh} new{unread}"
 
 
+def _outside(looked: Looked) -> str:
+    """The months that no run can be asked for, by name: a vendor's slip, or a task that begins too late."""
+    if not looked.outside:
+        return ""
+    objects = sum(looked.outside.values())
+    return f"; {objects} are of a period outside of the task's partitions ({_listed(sorted(looked.outside))})"
+
+
 def _listed(which: Sequence[str]) -> str:
     more = f", and {len(which) - MOST_NAMED} more" if len(which) > MOST_NAMED else ""
     return ", ".join(which[:MOST_NAMED]) + more
-
-
-def _clock(at: datetime) -> str:
-    return f"{at:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _quiet(task: Task) -> timedelta:

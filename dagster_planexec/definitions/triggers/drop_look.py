@@ -6,8 +6,8 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from dagster_planexec.contract.layout import drop_of
@@ -15,12 +15,15 @@ from dagster_planexec.contract.task import Task
 from dagster_planexec.errors import PlanexecError, PortError
 from dagster_planexec.execute.work import Work
 from dagster_planexec.journal.arrivals.drop import Arrival, Range, note_older, note_range
+from dagster_planexec.world.period import Period
 from dagster_planexec.world.ports import ObjectFacts
 
 KEYS_AT_ONCE = 1000
 """Keys held in memory at a time, however many there are."""
 LISTING_S = 20.0
 """Seconds of listing in one tick. Dagster gives a tick sixty; what is left is looked at in the next one."""
+MOST_OUTSIDE = 1000
+"""Months outside of the partitions that are remembered in one look; there are no more of them in a sane drop."""
 MOST_HISTORIES = 50
 """Objects per tick whose older versions are asked for: a delivery of thousands of new objects asks no more calls."""
 
@@ -75,6 +78,8 @@ class Looked:
     """Versions that were never seen before."""
     unread: int = 0
     """Versions among them that were replaced before anybody had seen them."""
+    outside: Mapping[str, int] = field(default_factory=dict)
+    """Months outside of the task's partitions, with the objects that lie there for them."""
 
     @property
     def is_whole(self) -> bool:
@@ -108,6 +113,7 @@ def look_through(work: Work, place: Place) -> Looked:
             passed_over=looked.passed_over + len(batch) - len({a.key for a in arrivals}),
             fresh=looked.fresh + len(fresh) + unread,
             unread=looked.unread + unread,
+            outside=sorter.outside,
         )
         if clock.now() - now > timedelta(seconds=LISTING_S):
             return replace(looked, place=Place(place.looked, began, after))
@@ -116,11 +122,16 @@ def look_through(work: Work, place: Place) -> Looked:
 
 
 class Sorter:
-    """Tells to which periods' deliveries an object belongs, by the same rule as the run that will read it."""
+    """Tells to which periods' deliveries an object belongs, by the same rule as the run that will read it.
+
+    A manifest belongs to the delivery too: another one is another delivery, as it is to the run.
+    """
 
     def __init__(self, task: Task) -> None:
         self._task, self._drop = task, drop_of(task)
-        self._known: dict[str, re.Pattern[str] | None] = {}
+        self._known: dict[str, _Patterns | None] = {}
+        self.outside: dict[str, int] = {}
+        """Months outside of the task's partitions, with the objects that were met for them."""
 
     def arrivals(self, facts: ObjectFacts) -> Iterator[Arrival]:
         """The object as an arrival of each period whose pattern it matches; mostly one or none."""
@@ -128,20 +139,52 @@ class Sorter:
             return
         rest = facts.key[len(self._drop.prefix) :]
         for text in dict.fromkeys(_PERIODS.findall(rest)):
-            pattern = self._pattern(text)
-            if pattern is not None and pattern.fullmatch(rest):
+            patterns = self._patterns(text)
+            if patterns is None or not patterns.match(rest):
+                continue
+            if patterns.is_partition:
                 yield Arrival.of(facts, text)
+            elif text in self.outside or len(self.outside) < MOST_OUTSIDE:
+                self.outside[text] = self.outside.get(text, 0) + 1
 
-    def _pattern(self, text: str) -> re.Pattern[str] | None:
+    def _patterns(self, text: str) -> _Patterns | None:
         if text not in self._known:
-            try:
-                period = self._task.period(text)
-                # A quarter is also known by its months; the pattern names it by its own text only.
-                mine = period.text == text
-                self._known[text] = re.compile(self._drop.pattern_of(period)) if mine else None
-            except PlanexecError:
-                self._known[text] = None  # looks like a period, and is none of the task's
+            self._known[text] = self._made(text)
         return self._known[text]
+
+    def _made(self, text: str) -> _Patterns | None:
+        try:
+            period = Period.parse(text, self._task.granularity)
+        except PlanexecError:
+            return None  # looks like a period, and is none
+        if period.text != text:
+            return None  # a quarter is also known by its months; the pattern names it by its own text only
+        manifest = self._drop.manifest
+        return _Patterns(
+            re.compile(self._drop.pattern_of(period)),
+            re.compile(manifest.pattern_of(period)) if manifest is not None else None,
+            is_partition=self._is_partition(text),
+        )
+
+    def _is_partition(self, text: str) -> bool:
+        try:
+            self._task.period(text)
+        except PlanexecError:
+            return False
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Patterns:
+    """What a period's objects are named like."""
+
+    data: re.Pattern[str]
+    manifest: re.Pattern[str] | None
+    is_partition: bool
+
+    def match(self, rest: str) -> bool:
+        """Whether it is an object of the period."""
+        return bool(self.data.fullmatch(rest) or (self.manifest is not None and self.manifest.fullmatch(rest)))
 
 
 def _older_of(work: Work, fresh: Sequence[Arrival], histories: int) -> tuple[int, int]:

@@ -102,8 +102,8 @@ def _lines(run: Run, lines: Sequence[CreditLine] | None) -> Iterator[Part]:
 
 
 def _landed(run: Run) -> Iterator[Part]:
-    """Every copy of what was admitted, under the key it was delivered as."""
-    for admitted in run.admission.objects:
+    """Every copy of what was admitted, manifests too, under the key it was delivered as."""
+    for admitted in (*run.admission.objects, *run.admission.manifests):
         name = one_line(f"landed copy of {admitted.facts.bucket}/{admitted.facts.key}", _LONGEST_NAME)
         path = run.work.ports.roots.landed_path(admitted.sha256)
         seen = _looked(look(HashLanded(path, admitted.sha256), run.work.ports))

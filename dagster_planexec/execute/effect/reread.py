@@ -12,18 +12,25 @@ from decimal import Decimal
 from typing import Any
 
 from dagster_planexec.checks.check import Check, Finding, Stated, equal
-from dagster_planexec.checks.reconcile.closing_identities_hold import judge_with
+from dagster_planexec.checks.effect.bill_is_final import NAME as BILL
+from dagster_planexec.checks.effect.bill_is_final import conditions_of, estimable, none_estimated
+from dagster_planexec.checks.effect.bill_is_final import judge as judge_final
+from dagster_planexec.checks.reconcile.closing_identities_hold import figures_of, judge_with
 from dagster_planexec.contract.layout import live_view, min_matched_share_of, result_layout
+from dagster_planexec.contract.task import ResultShape
 from dagster_planexec.contract.verdict import Phase, Verdict
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.observer import observe
 from dagster_planexec.execute.resolve import Resolved
 from dagster_planexec.execute.work import Run
 from dagster_planexec.world.observation import Observation, Source
+from dagster_planexec.world.probe import Probe
 from dagster_planexec.world.probes.delivery.extract import CountExtract
+from dagster_planexec.world.probes.delivery.final import FinalInExtract
 from dagster_planexec.world.probes.delivery.landed import HashLanded
-from dagster_planexec.world.probes.result.identities import ResultFigures
 from dagster_planexec.world.probes.result.raw_sides import RawSides
+from dagster_planexec.world.probes.table.final import FinalInTable
+from dagster_planexec.world.sides.comparison.shape import COLUMN_DIFFERS
 from dagster_planexec.world.subject import Subject
 
 PHASE: Phase = "pre"
@@ -37,7 +44,7 @@ def reread(run: Run, resolved: Resolved) -> list[Verdict]:
     """
     if not run.work.task.sides:
         return []
-    checks = [*_copies_are_admitted(run), *_sides_and_result(run, resolved)]
+    checks = [*_copies_are_admitted(run), *_sides_and_result(run, resolved), *_bills_are_final(run)]
     probes = [probe for check in checks for probe in check.probes]
     seen = observe(probes, run.work.ports)
     return [check.verdict(seen) for check in checks]
@@ -71,9 +78,7 @@ def _sides_and_result(run: Run, resolved: Resolved) -> list[Check]:
         )  # fmt: skip
     result_layout(task)  # BAD_CONTRACT if a side is not in the shape: its rows would close against nothing
     raw = raw_sides(run)
-    words = (shape.identical, shape.differs, *shape.only.values())
-    amounts = tuple((side, column) for side, column in shape.amounts.items() if side in shape.only)
-    figures = ResultFigures(source, shape.status, words, amounts)
+    figures = figures_of(source, shape)
     currencies = {side: task.contracts[task.input(side).contract].in_words for side in shape.only}
     share = min_matched_share_of(task)
     rows = Stated("more than none", Source(Subject("task", f"{task.name} v{task.version}"), "sides"))
@@ -122,6 +127,21 @@ def _copies(run: Run, side: str) -> tuple[CountExtract, ...]:
     )  # fmt: skip
 
 
+def _bills_are_final(run: Run) -> list[Check]:
+    """Where a line may be an estimate: in the live table, or in the bytes that were delivered."""
+    task, checks = run.work.task, []
+    for side in estimable(task):
+        contract = task.contracts[side.contract]
+        view, conditions = live_view(task, run.period, side.name), conditions_of(contract)
+        probe: Probe = (
+            FinalInTable(view, conditions)
+            if view is not None
+            else FinalInExtract(tuple((copy.path, copy.format) for copy in _copies(run, side.name)), conditions)
+        )
+        checks.append(Check(BILL, PHASE, probe, none_estimated(contract), judge_final, absent_code="EMPTY_EXTRACT"))
+    return checks
+
+
 def _floor(run: Run) -> Stated:
     task = run.work.task
     assert task.drop is not None  # noqa: S101 - something is delivered
@@ -166,7 +186,6 @@ def _sides_have_rows(seen: Observation, against: Observation | Stated) -> Findin
 def _match(run: Run, share: Decimal) -> Any:  # noqa: ANN401 - a judge
     shape = run.work.task.result
     assert shape is not None  # noqa: S101 - asked before
-    differs, identical = shape.differs, shape.identical
 
     def judge(seen: Observation, against: Observation | Stated) -> Finding:
         expected = f"at least {share} of each side"
@@ -176,10 +195,8 @@ def _match(run: Run, share: Decimal) -> Any:  # noqa: ANN401 - a judge
         rows = _by_side(against, "rows")
         shares: dict[str, Decimal] = {}
         for side in shape.only:
-            same = int(statuses[identical]["lines"]) if identical in statuses else 0
-            other = int(statuses[differs]["present"][side]) if differs in statuses else 0
             count = int(str(rows[side]))
-            shares[side] = Decimal(same + other) / count if count else Decimal(0)
+            shares[side] = Decimal(_matched(shape, statuses, side)) / count if count else Decimal(0)
         observed = ", ".join(f"{side} {value:.4f}" for side, value in shares.items())
         low = [side for side, value in shares.items() if value < share]
         if low:
@@ -189,6 +206,16 @@ def _match(run: Run, share: Decimal) -> Any:  # noqa: ANN401 - a judge
         return Finding("passed", expected, observed, f"matched: {observed}")
 
     return judge
+
+
+def _matched(shape: ResultShape, statuses: Mapping[str, Any], side: str) -> int:
+    """Rows of a side that were found on the other, whatever became of their amounts."""
+    if shape.rows:
+        paired = (shape.identical, shape.differs, COLUMN_DIFFERS)
+        return sum(int(statuses[word]["rows"][side]) for word in paired if word in statuses)
+    same = int(statuses[shape.identical]["lines"]) if shape.identical in statuses else 0
+    other = int(statuses[shape.differs]["present"][side]) if shape.differs in statuses else 0
+    return same + other
 
 
 def _by_side(seen: Observation, fact: str) -> Mapping[str, object]:

@@ -24,13 +24,14 @@ MOST_NEW = 50
 
 def drop_again(work: Work, period: Period, admission: Admission, *, relied_on: bool) -> Iterator[Sighting]:
     """Every admitted object, then everything in the drop that was not admitted."""
-    for one in admission.objects:
+    for one in (*admission.manifests, *admission.objects):
         yield _object(work, one, admission.at)
     drop = work.task.drop
     if drop is None:
         return
     listed = look(ListDrop(drop.bucket, drop.prefix, drop.pattern_of(period)), work.ports)
     names = Source(Subject("admission", f"{drop.bucket}/{drop.prefix}*"), "list of objects", admission.at)
+    yield from _other_manifests(work, period, admission, names, relied_on=relied_on)
     if listed.state == "errored":
         yield not_seen("drop", Side(f"{len(admission.objects)} objects", names), listed)
         return
@@ -45,6 +46,20 @@ def drop_again(work: Work, period: Period, admission: Admission, *, relied_on: b
     if not admission.objects and not fresh:
         yield Sighting("drop", Side("nothing", names), Side("nothing", listed.source), "unchanged", stands=True,
                        means="nothing has been delivered")  # fmt: skip
+
+
+def _other_manifests(
+    work: Work, period: Period, admission: Admission, names: Source, *, relied_on: bool
+) -> Iterator[Sighting]:
+    """Manifests that have come since: each makes another delivery of the same objects."""
+    drop = work.task.drop
+    if drop is None or drop.manifest is None:
+        return
+    listed = look(ListDrop(drop.bucket, drop.prefix, drop.manifest.pattern_of(period)), work.ports)
+    known = {one.facts.key for one in admission.manifests}
+    keys = listed.facts.get("keys")
+    for key in [str(key) for key in keys if key not in known][:MOST_NEW] if isinstance(keys, tuple) else ():
+        yield _arrived(Side("nothing", names), _named(listed, drop.bucket, key), "a manifest", relied_on=relied_on)
 
 
 def _named(listed: Observation, bucket: str, key: str) -> Source:

@@ -14,6 +14,8 @@ from dagster_planexec.world.ports import ObjectFacts
 
 _AT_ONCE = 500
 """Keys per statement: a database binds a limited number of values."""
+_FEW = 200
+"""Rows held in memory where each is only looked at."""
 _TRIES = 5
 
 
@@ -141,6 +143,31 @@ def note_older(journal: Journal, task: str, newest: Arrival, older: Sequence[Arr
         chain = [newest, *older]
         _supersede(db, task, [(by, was.version) for by, was in zip(chain, older, strict=False)])
         return len(_insert_unseen(db, task, older))
+
+
+@dataclass(frozen=True, slots=True)
+class Lying:
+    """One object that lies in a period's delivery now."""
+
+    key: str
+    version: str
+    size: int
+    changed_at: str
+    """When it came or was replaced, as text that compares as times do."""
+
+
+def lying_for(journal: Journal, task: str, period: str) -> Iterator[Lying]:
+    """What lies in the drop for a period, in no order; few rows are in memory at a time."""
+    d, a = t.drop.c, t.arrivals.c
+    same = sa.and_(a.task == d.task, a.bucket == d.bucket, a.object_key == d.object_key, a.version == d.version)
+    query = (
+        sa.select(d.object_key, d.version, a.size, d.changed_at)
+        .select_from(t.drop.join(t.arrivals, same))
+        .where(d.task == task, d.period == period)
+    )
+    with journal.snapshot.connect() as db:
+        for rows in db.execution_options(yield_per=_FEW).execute(query).partitions():
+            yield from (Lying(*row) for row in rows)
 
 
 def seen_for(journal: Journal, task: str, period: str) -> tuple[Seen, ...]:

@@ -113,6 +113,8 @@ def input_lines(request: PlanRequest) -> Iterator[Line]:
     if drop is not None:
         rest = drop.pattern_of(request.period)
         said = {"bucket": drop.bucket, "prefix": drop.prefix, "rest_of_key_matches": rest, "fills_input": drop.input}
+        if drop.manifest is not None:
+            said["manifest"] = f"keys that match {drop.manifest.pattern_of(request.period)}; no data, no step reads it"
         yield {"drop": said}
     for watch in task.watches:
         yield {"watched": watch.name, "counts": dict(watch.measures)}
@@ -126,7 +128,7 @@ def input_lines(request: PlanRequest) -> Iterator[Line]:
             "columns": {column.name: column.sql_type for column in contract.columns},
         }  # fmt: skip
     if task.result is not None:
-        yield {"result_of_the_comparison": asdict(task.result)}
+        yield {"result_of_the_comparison": {word: said for word, said in asdict(task.result).items() if said}}
 
 
 def expectation_lines(request: PlanRequest) -> Iterator[Line]:

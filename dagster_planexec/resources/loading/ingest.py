@@ -24,7 +24,7 @@ from dagster_planexec.resources.loading.rejects import load_by_record
 from dagster_planexec.resources.loading.target import expect_table, inserted, quoted, replacing
 from dagster_planexec.world.delivery.columnar import cut_off
 from dagster_planexec.world.delivery.delimited import REPEATED, TRAILERS
-from dagster_planexec.world.ingest import IngestReport, TextIngest
+from dagster_planexec.world.ingest import RECORD_KINDS, IngestReport, TextIngest
 
 if TYPE_CHECKING:
     import duckdb
@@ -47,7 +47,7 @@ def ingest_text(connection: duckdb.DuckDBPyConnection, request: TextIngest) -> I
     files = tuple(file for path in request.paths for file in files_of(connection, path, request))
     with tempfile.TemporaryDirectory(prefix="planexec-ingest-") as scratch:
         expect_formats(connection, request, files, Path(scratch))
-        if request.format.kind == "xlsx":  # its rows are records already
+        if request.format.kind == "xlsx" or request.format.kind in RECORD_KINDS:  # their rows are records already
             return load_by_record(connection, request, files, Path(scratch), "")
         try:
             return _load_straight(connection, request, files, Path(scratch))

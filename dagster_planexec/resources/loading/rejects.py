@@ -19,8 +19,9 @@ from dagster_planexec.resources.loading.reader import is_cut_off, reader_of
 from dagster_planexec.resources.loading.target import inserted, quoted, replacing, table
 from dagster_planexec.world.delivery.columnar import cut_off
 from dagster_planexec.world.delivery.delimited import Record, records, undecoded
+from dagster_planexec.world.delivery.records.part import records_of_part
 from dagster_planexec.world.delivery.words import SHOWN, shown
-from dagster_planexec.world.ingest import FileFormat, IngestReport, TextIngest
+from dagster_planexec.world.ingest import RECORD_KINDS, FileFormat, IngestReport, TextIngest
 
 if TYPE_CHECKING:
     import duckdb
@@ -105,6 +106,9 @@ def _divide(file: File, whole: Path, broken: Path, dropped: Counter[str]) -> Non
 def _records(file: File, scratch: Path, dropped: Counter[str]) -> Iterator[tuple[Record, Reject | None]]:
     if file.part.form.kind == "xlsx":
         yield from sheet_records(file.part, file.columns, scratch, dropped)
+        return
+    if file.part.form.kind in RECORD_KINDS:
+        yield from ((record, None) for record in records_of_part(file.part))
         return
     found = records(file.part, errors="surrogateescape", dropped=dropped)
     next(found)

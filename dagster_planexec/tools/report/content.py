@@ -47,6 +47,9 @@ class SideRow:
     differs: int
     only_here: int
     amount: Decimal
+    rows: int | None = None
+    """Its rows, where the result says how many a line stands for."""
+    matched_rows: int | None = None
 
     @property
     def matched(self) -> int:
@@ -55,16 +58,21 @@ class SideRow:
 
     @property
     def lines(self) -> int:
-        """Every line of the side."""
-        return self.matched + self.only_here
+        """Every line of the side; every row of it where a line can stand for several."""
+        return self.matched + self.only_here if self.rows is None else self.rows
+
+    @property
+    def found(self) -> int:
+        """Those of them that the other side has too."""
+        return self.matched if self.matched_rows is None else self.matched_rows
 
     @property
     def picture(self) -> str:
         """Twenty blocks, full for matched; a block is never lost to rounding, so one line out of a million shows."""
         if not self.lines:
             return "no lines"
-        full = self.matched * 20 // self.lines
-        if self.matched and not full:
+        full = self.found * 20 // self.lines
+        if self.found and not full:
             full = 1
         return "█" * full + "░" * (20 - full)
 
@@ -175,9 +183,13 @@ def read_content(session: Session, heading: Heading, layout: ResultLayout) -> Co
     by_word = {row.word: row for row in statuses}
     sides = []
     for index, (side, word) in enumerate(layout.only):
-        total = sum((amounts[index] for _, amounts in groups.values()), _zero(layout))
+        total = sum((group.amounts[index] for group in groups.values()), _zero(layout))
+        rows = found = None
+        if layout.rows:
+            rows = sum(group.rows[index] for group in groups.values())
+            found = sum(groups[w].rows[index] for w in (layout.identical, layout.differs) if w in groups)
         identical, differs = by_word[layout.identical].lines, by_word[layout.differs].lines
-        sides.append(SideRow(side, word, identical, differs, by_word[word].lines, total))
+        sides.append(SideRow(side, word, identical, differs, by_word[word].lines, total, rows, found))
     credit = None
     if layout.credit is not None:
         lines = fetch_credit_lines(session, heading.table, layout.credit)
@@ -190,39 +202,55 @@ def read_content(session: Session, heading: Heading, layout: ResultLayout) -> Co
         _parts(layout, groups),
         credit,
         tuple(_differences(session, heading.table, layout)),
-        sum(count for word, (count, _) in groups.items() if word not in layout.words),
+        sum(group.lines for word, group in groups.items() if word not in layout.words),
     )
 
 
-_Groups = dict[str, tuple[int, tuple[Decimal, ...]]]
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """The lines of one status, and by side their amount and, where the result says it, the rows they stand for."""
+
+    lines: int
+    amounts: tuple[Decimal, ...]
+    rows: tuple[int, ...]
+
+
+_Groups = dict[str, _Group]
 
 
 def _by_status(session: Session, table: str, layout: ResultLayout) -> _Groups:
     status = session.quote(layout.status)
     sums = ", ".join(f"sum({_amount(session, column, layout)})" for _, column in layout.amounts)
-    rows = session.rows(f"select {status}, count(*), {sums} from {session.quote(table)} group by {status}")
+    stood_for = "".join(f", coalesce(sum({session.quote(column)}), 0)" for _, column in layout.rows)
+    found = session.rows(f"select {status}, count(*), {sums}{stood_for} from {session.quote(table)} group by {status}")
+    sides = len(layout.amounts)
     return {
-        str(word): (int(str(count)), tuple(_decimal(amount) or _zero(layout) for amount in amounts))
-        for word, count, *amounts in rows
+        str(word): _Group(
+            int(str(count)),
+            tuple(_decimal(amount) or _zero(layout) for amount in rest[:sides]),
+            tuple(int(str(rows)) for rows in rest[sides:]),
+        )
+        for word, count, *rest in found
     }
 
 
 def _status_row(word: str, groups: _Groups, layout: ResultLayout) -> StatusRow:
-    count, amounts = groups.get(word, (0, (_zero(layout),) * len(layout.sides)))
+    group = groups.get(word, _Group(0, (_zero(layout),) * len(layout.sides), ()))
     owner = {only: side for side, only in layout.only}.get(word)
-    shown = (a if owner in {None, side} else None for side, a in zip(layout.sides, amounts, strict=True))
-    return StatusRow(word, count, tuple(shown))
+    shown = (a if owner in {None, side} else None for side, a in zip(layout.sides, group.amounts, strict=True))
+    return StatusRow(word, group.lines, tuple(shown))
 
 
 def _parts(layout: ResultLayout, groups: _Groups) -> tuple[Part, ...]:
     if len(layout.sides) != 2:  # noqa: PLR2004 - a difference has two sides
         return ()
     first, second = layout.sides
-    gaps = {word: amounts[0] - amounts[1] for word, (_, amounts) in groups.items()}
+    gaps = {word: group.amounts[0] - group.amounts[1] for word, group in groups.items()}
     zero = _zero(layout)
     hows = (
         f"{first} minus {second}, where both have the line",
         *(f"lines that only {side} has" for side in layout.sides),
+        *(f"{first} minus {second}, on lines of that status" for _ in layout.further),
     )
     parts = [Part("difference", sum(gaps.values(), zero), f"all of {first} minus all of {second}")]
     parts += [Part(word, gaps.get(word, zero), how) for word, how in zip(layout.words[1:], hows, strict=True)]

@@ -6,26 +6,31 @@ import errno
 import os
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from dagster_planexec.errors import PortError
 
+Content = str | Callable[[BinaryIO], None]
+"""The text of a file, or what writes its bytes."""
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
 """One path component that is no hidden file, no option and no way up."""
+_FILE_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,139}$"
+"""The same, with room for what is put behind a report's name."""
 _CODES = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "DISK_FULL"),
     **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "FORBIDDEN"),
 }
 
 
-def write_whole(root: Path, files: Mapping[str, str]) -> None:
+def write_whole(root: Path, files: Mapping[str, Content]) -> None:
     """Write every file beside its place first, then put all of them in place.
 
     Raises:
         PortError: VALIDATION_ERROR for a name that is not one plain component or whose place is a link or a folder;
-            DISK_FULL, FORBIDDEN.
+            DISK_FULL, FORBIDDEN; what a content's own writing raises.
     """
     try:
         root.mkdir(parents=True, exist_ok=True)
@@ -34,11 +39,11 @@ def write_whole(root: Path, files: Mapping[str, str]) -> None:
             _refuse_what_leads_away(resolved, name)
         parked: dict[Path, Path] = {}
         try:
-            for name, text in files.items():
+            for name, content in files.items():
                 place = resolved / name
                 beside = resolved / f".{name}.{secrets.token_hex(8)}.part"
                 parked[beside] = place
-                _write_new(beside, text.encode("utf-8"))
+                _write_new(beside, content)
             for beside, place in parked.items():
                 beside.replace(place)
         finally:
@@ -52,7 +57,7 @@ def write_whole(root: Path, files: Mapping[str, str]) -> None:
 
 
 def _refuse_what_leads_away(root: Path, name: str) -> None:
-    if not re.fullmatch(NAME, name):
+    if not re.fullmatch(_FILE_NAME, name):
         raise PortError("VALIDATION_ERROR", f"report file {name[:80]!r} is not one plain name")
     place = root / name
     if place.is_symlink() or (place.exists() and not place.is_file()):
@@ -63,9 +68,12 @@ def _refuse_what_leads_away(root: Path, name: str) -> None:
         )
 
 
-def _write_new(path: Path, raw: bytes) -> None:
+def _write_new(path: Path, content: Content) -> None:
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
     with os.fdopen(handle, "wb") as stream:
-        stream.write(raw)
+        if isinstance(content, str):
+            stream.write(content.encode("utf-8"))
+        else:
+            content(stream)
         stream.flush()
         os.fsync(stream.fileno())

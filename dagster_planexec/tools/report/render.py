@@ -88,7 +88,7 @@ def _bars(sides: tuple[SideRow, ...]) -> list[Bar]:
     bars = []
     for side in sides:
         only = width(side.only_here)
-        bars.append(Bar(side, min(width(side.matched), _BAR_WIDTH - only), only))
+        bars.append(Bar(side, min(width(side.found), _BAR_WIDTH - only), only))
     return bars
 
 

@@ -9,7 +9,7 @@ from dagster_planexec.world.delivery.delimited import Record, header_record, tra
 from dagster_planexec.world.delivery.parts import Part
 from dagster_planexec.world.delivery.workbook.openpyxl_rows import rows_by_openpyxl
 from dagster_planexec.world.delivery.workbook.rows import Row, records_of_sheet
-from dagster_planexec.world.ingest import Trailer
+from dagster_planexec.world.ingest import RECORD_KINDS, Trailer
 
 
 def head_of(part: Part) -> Record | None:
@@ -27,6 +27,8 @@ def head_of(part: Part) -> Record | None:
             with closing(rows_by_openpyxl(part)) as rows:
                 first = next(records_of_sheet(rows, part.form), None)
             return None if first is None else Record(first.line, first.fields)
+        case "x12" | "nacha":
+            return Record(0, list(part.form.header or ()))
 
 
 def header_of(part: Part) -> tuple[str, ...]:
@@ -37,6 +39,8 @@ def header_of(part: Part) -> tuple[str, ...]:
 
 def trailers_of(part: Part) -> list[tuple[Trailer, list[str]]]:
     """The trailers of a part with their fields, the first of them first. Raises as `head_of`."""
+    if part.form.kind in RECORD_KINDS:
+        return []
     if part.form.kind != "xlsx":
         return trailers_of_text(part)
     ended: list[tuple[Trailer, Row]] = []

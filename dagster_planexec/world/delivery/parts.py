@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, cast
 from dagster_planexec.errors import PortError
 from dagster_planexec.world.delivery.archive import BROKEN, archive, broken, data_members
 from dagster_planexec.world.delivery.words import SHOWN, too_large
-from dagster_planexec.world.ingest import FileFormat
+from dagster_planexec.world.ingest import RECORD_KINDS, FileFormat
 from dagster_planexec.world.local.regular import without_links
 
 _AT_ONCE = 1 << 18
@@ -53,8 +53,12 @@ def parts_of(path: Path, form: FileFormat) -> tuple[Part, ...]:
 
 
 def _not_of_its_kind(form: FileFormat) -> Iterator[str]:
-    if form.kind != "delimited" and form.compression != "none":
+    if form.kind in {"parquet", "xlsx"} and form.compression != "none":
         yield f"its contract declares the compression {form.compression}: it is packed within itself"
+    if form.kind in RECORD_KINDS and (form.trailers or form.skip_lines or form.repeated_headers):
+        yield "its contract declares trailers, lines to skip or repeated headers: its controls are in its own records"
+    if form.kind == "x12" and not form.record:
+        yield "its contract does not say which segment makes a row: `record`, e.g. IT1"
     if form.kind == "parquet" and (form.trailers or form.skip_lines or form.header is not None):
         yield "its contract declares trailers, lines to skip or no header: it has columns and rows, and nothing else"
 

@@ -11,6 +11,7 @@ from typing import Literal
 
 from dagster_planexec.errors import PortError
 from dagster_planexec.world.ports import Session, SqlValue
+from dagster_planexec.world.sides.comparison.shape import BLANKS, ODD, Word
 
 Part = Literal["side", "lookup", "filter"]
 
@@ -32,6 +33,8 @@ class InputView:
     start: dt.date | None = None
     end: dt.date | None = None
     """The first day after the scope."""
+    normalise: tuple[Word, ...] | None = None
+    """What is done to the text of its key before it is compared; None: it is trimmed, as SQL trims."""
 
     def __post_init__(self) -> None:
         if self.date is not None and (self.start is None or self.end is None):
@@ -45,6 +48,32 @@ class InputView:
             return rows
         column = quote(self.date)
         return f"{rows} where {column} >= {_day(self.start)} and {column} < {_day(self.end)}"
+
+    def key_texts(self, quote: Callable[[str], str], row: str = "") -> tuple[str, ...]:
+        """An expression for the text of each key column as it is compared; '' or null where there is none.
+
+        Written apart from what a typed comparison generates, so that the harness reads keys by itself.
+        """
+        return tuple(_text(f"cast({row}{quote(column)} as varchar)", self.normalise) for column in self.key)
+
+
+def _text(column: str, words: tuple[Word, ...] | None) -> str:
+    if words is None:
+        return f"trim({column})"
+    blanks = "".join(f" || chr({ord(blank)})" for blank in BLANKS).removeprefix(" || ")
+    text = f"case when regexp_matches({column}, '{ODD}') then trim({column}, {blanks}) else {column} end"
+    for word in words:
+        match word:
+            case "upper" | "lower":
+                text = f"{word}({text})"
+            case "collapse_spaces" | "remove_spaces":
+                by = " " if word == "collapse_spaces" else ""
+                text = f"regexp_replace({text}, '[' || {blanks} || ']+', '{by}', 'g')"
+            case "remove_hyphens":
+                text = f"replace({text}, '-', '')"
+            case "strip_leading_zeros":
+                text = f"regexp_replace({text}, '^0+(.)', '\\1')"
+    return f"trim({text}, {blanks})" if words else text
 
 
 def _day(value: dt.date | None) -> str:

@@ -43,11 +43,15 @@ class ResultLayout:
     """(side, column of its amount), in the same order."""
     scale: int = 2
     credit: CreditShape | None = None
+    further: tuple[str, ...] = ()
+    """Status words of lines that are neither compared nor simply missing on one side."""
+    rows: tuple[tuple[str, str], ...] = ()
+    """(side, column of how many of its rows a line stands for); none: one, where the status says so."""
 
     @property
     def words(self) -> tuple[str, ...]:
         """Every status word, the agreeing ones first."""
-        return (self.identical, self.differs, *(word for _, word in self.only))
+        return (self.identical, self.differs, *(word for _, word in self.only), *self.further)
 
     @property
     def money(self) -> tuple[str, ...]:

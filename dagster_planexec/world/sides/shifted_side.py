@@ -69,10 +69,8 @@ def _amounts(session: Session, side: InputView, rows: str, types: dict[str, str]
 
 
 def _has_key_of(session: Session, side: InputView, other: InputView) -> str:
-    same = " and ".join(
-        f"trim(cast(o.{session.quote(theirs)} as varchar)) = trim(cast(s.{session.quote(ours)} as varchar))"
-        for ours, theirs in zip(side.key, other.key, strict=True)
-    )
+    texts = zip(side.key_texts(session.quote, "s."), other.key_texts(session.quote, "o."), strict=True)
+    same = " and ".join(f"{theirs} = {ours}" for ours, theirs in texts)
     return f"exists (select 1 from ({other.query(session.quote)}) o where {same})"
 
 

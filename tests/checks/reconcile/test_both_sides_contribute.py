@@ -439,4 +439,4 @@ def test_tool_and_check_bind_the_same_views(on):
 
     assert one.observes == other.observes
     assert hash(one.observes) == hash(other.observes)
-    assert one.observes.sql_sha256 == hashlib.sha256(FULL.encode()).hexdigest()
+    assert one.observes.query.sha256 == hashlib.sha256(FULL.encode()).hexdigest()

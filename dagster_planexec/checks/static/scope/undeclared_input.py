@@ -6,6 +6,13 @@ from collections.abc import Iterator, Mapping
 
 from dagster_planexec.checks.static.proposal import Proposal
 from dagster_planexec.checks.static.rule import StaticFinding, listed, nearest, quoted
+from dagster_planexec.contract.task import RECONCILE
+from dagster_planexec.contract.tool import ToolContract
+
+
+def _reads_by_name(contract: ToolContract) -> bool:
+    """Whether a tool runs a query over the task's named inputs, be it written or made."""
+    return contract.name == RECONCILE or {"file", "inputs"} <= set(contract.args.model_fields)
 
 
 def undeclared_input(proposal: Proposal) -> Iterator[StaticFinding]:
@@ -14,7 +21,7 @@ def undeclared_input(proposal: Proposal) -> Iterator[StaticFinding]:
     known = {i.name: i.role for i in task.inputs}
     for view in proposal.steps:
         inputs = view.step.args.get("inputs")
-        if view.contract is None or not {"file", "inputs"} <= set(view.contract.args.model_fields):
+        if view.contract is None or not _reads_by_name(view.contract):
             continue
         if isinstance(inputs, Mapping):
             for name in inputs:

@@ -18,6 +18,7 @@ from dagster_planexec.world.observation import Observation
 from dagster_planexec.world.ports import Ports
 from dagster_planexec.world.probe import Probe
 from dagster_planexec.world.probes.delivery.counting.parquet import count_parquet
+from dagster_planexec.world.probes.delivery.counting.records import count_records
 from dagster_planexec.world.probes.delivery.counting.tally import Tally, tally_of
 from dagster_planexec.world.probes.delivery.counting.text import count_text
 from dagster_planexec.world.probes.delivery.counting.workbook import count_sheet
@@ -27,6 +28,8 @@ _READERS = {
     "delimited": "pyarrow.csv, csv module where it cannot decide",
     "parquet": "pyarrow.parquet",
     "xlsx": "openpyxl",
+    "x12": "patterns over the whole text",
+    "nacha": "patterns over the whole text",
 }
 
 
@@ -150,3 +153,5 @@ def count_part(part: Part, counted: Counted | None, at_most: int | None = None, 
             return count_parquet(part, counted, at_most)
         case "xlsx":
             return count_sheet(part, counted, at_most, broken=broken)
+        case "x12" | "nacha":
+            return count_records(part, counted, at_most)

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, BinaryIO, Literal
 
 from dagster_planexec.errors import PortError
 from dagster_planexec.world import subject
@@ -42,6 +42,7 @@ FORMATS: tuple[Format, ...] = ("md", "html", "json")
 _READERS = {"md": "Markdown table reader", "html": "html.parser", "json": "json module"}
 MOST_BYTES = 16 * 1024 * 1024
 """Bytes of one file of a report: what is longer was not written as one."""
+_PIECE = 1 << 20
 _NUMBER = re.compile(r"-?\d{1,3}(,\d{3})*(\.\d+)?|-?\d+(\.\d+)?")
 
 
@@ -115,14 +116,16 @@ class FiguresOfResult(Probe):
 
 @dataclass(frozen=True, slots=True)
 class HashReport(Probe):
-    """One digest over the three files of a report: the seal of what was written."""
+    """One digest over the files of a report: the seal of what was written."""
 
     name: str
+    beside: tuple[str, ...] = ()
+    """What further files are called behind the report's name; of any length, so they are hashed piece by piece."""
 
     @property
     def subject(self) -> Subject:
         """The report, relative to the report root."""
-        return subject.file(f"{self.name}.{{{','.join(FORMATS)}}}")
+        return subject.file(f"{self.name}.{{{','.join((*FORMATS, *self.beside))}}}")
 
     @property
     def reader(self) -> str:
@@ -130,19 +133,29 @@ class HashReport(Probe):
         return "SHA-256"
 
     def observe(self, ports: Ports) -> Observation:
-        """Fact `digest`, over the digests of the three files; absent if one of them is."""
+        """Fact `digest`, over the digests of all files; absent if one of them is."""
         digests = []
         for format_ in FORMATS:
             raw = _read(ports.roots.reports, f"{self.name}.{format_}")
             if raw is None:
                 return self.absent(ports, f"no regular file {self.name}.{format_} under the report root")
             digests.append(hashlib.sha256(raw).hexdigest())
+        for suffix in self.beside:
+            stream = opened(ports.roots.reports, f"{self.name}.{suffix}")
+            if stream is None:
+                return self.absent(ports, f"no regular file {self.name}.{suffix} under the report root")
+            with stream:
+                found = hashlib.sha256()
+                while piece := stream.read(_PIECE):
+                    found.update(piece)
+            digests.append(found.hexdigest())
         return self.seen(ports, {"digest": hashlib.sha256("\n".join(digests).encode()).hexdigest()})
 
 
 def _questions(session: Session, layout: ResultLayout) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """Each figure with the aggregate that answers it and the status words it binds."""
     status, only, matched = session.quote(layout.status), dict(layout.only), (layout.identical, layout.differs)
+    rows = dict(layout.rows)
 
     def where(words: tuple[str, ...]) -> str:
         return f"filter (where {status} in ({', '.join('?' for _ in words)}))"
@@ -160,10 +173,13 @@ def _questions(session: Session, layout: ResultLayout) -> Iterator[tuple[str, st
     yield "lines:disagreeing", f"count(*) filter (where {status} is distinct from ?)", (layout.identical,)
     yield from (count(f"lines:{word}", word) for word in layout.words)
     for side in layout.sides:
-        yield count(f"rows:{side}", *matched, only[side])
+        if side in rows:
+            yield f"rows:{side}", f"coalesce(sum({session.quote(rows[side])}), 0)", ()
+        else:
+            yield count(f"rows:{side}", *matched, only[side])
         yield count(f"only:{side}", only[side])
         yield f"{side}:all", f"coalesce(sum({amount(side)}), 0)", ()
-        for word in (*matched, only[side]):
+        for word in (*matched, only[side], *layout.further):
             yield f"{side}:{word}", f"coalesce(sum({amount(side)}) {where((word,))}, 0)", (word,)
     if len(layout.sides) == 2:  # noqa: PLR2004 - a difference has two sides
         gap = " - ".join(f"coalesce({amount(side)}, 0)" for side in layout.sides)
@@ -172,19 +188,27 @@ def _questions(session: Session, layout: ResultLayout) -> Iterator[tuple[str, st
             yield f"part:{word}", f"coalesce(sum({gap}) {where((word,))}, 0)", (word,)
 
 
-def _read(root: Path, name: str) -> bytes | None:
-    """The bytes of a regular file directly under the root, or None. A link is not followed: it may lead anywhere."""
+def opened(root: Path, name: str) -> BinaryIO | None:
+    """A regular file directly under the root, or None. A link is not followed: it may lead anywhere."""
     if Path(name).name != name or "\0" in name:
         return None
     try:
-        with open_below(root, (name,)) as stream:
-            raw = stream.read(MOST_BYTES + 1)
+        return open_below(root, (name,))
     except (FileNotFoundError, NotADirectoryError, NotAFileError):
         return None
     except OSError as error:
         if error.errno in {errno.ELOOP, errno.ENAMETOOLONG}:
             return None
         raise
+
+
+def _read(root: Path, name: str) -> bytes | None:
+    """The bytes of such a file, or None."""
+    stream = opened(root, name)
+    if stream is None:
+        return None
+    with stream:
+        raw = stream.read(MOST_BYTES + 1)
     if len(raw) > MOST_BYTES:
         raise PortError("REPORT_MISMATCH", f"{name[:80]!r} has more than {MOST_BYTES:,} bytes; no report is as long")
     return raw

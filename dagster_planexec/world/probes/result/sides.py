@@ -14,9 +14,9 @@ from dagster_planexec.errors import PortError
 from dagster_planexec.world.observation import Fact, Observation
 from dagster_planexec.world.ports import Ports, Session
 from dagster_planexec.world.probe import Probe
+from dagster_planexec.world.sides.query import Query
 from dagster_planexec.world.sides.relation import InputView, bind_views, count_of
 from dagster_planexec.world.sides.shifted_side import shifts_of
-from dagster_planexec.world.sides.sql_file import read_sql, without_semicolon
 from dagster_planexec.world.subject import Subject, table
 
 REHEARSE_S = 600.0
@@ -34,15 +34,14 @@ class ContributionOfSides(Probe):
 
     - `rows`: rows in scope; `lookups`: the same of inputs that are not sides, recorded and never judged.
     - `keys`: distinct normalised keys; `overlaps`: for each pair, `sides` and the keys that are `in_both`.
-    - `stored`, `rerun`: fingerprints of the stored result and of the query run again.
+    - `stored`, `rerun`: fingerprints of the stored result and of the query run again; `lines`: rows of the former.
     - `without`: the fingerprint with that side empty; `without_any`: with all sides empty (absent if not needed). Just
       the count of rows where that is another one already: it cannot be the stored fingerprint, and costs a third.
     - `sees`: for a side without which the result is the same, the change of its rows that the query was found to see,
       or '' if it saw none; `untried`: the changes under which the query itself failed.
     """
 
-    sql_file: str
-    sql_sha256: str
+    query: Query
     views: tuple[InputView, ...]
     result: str
     """`schema.table` that holds what the query gave."""
@@ -55,7 +54,7 @@ class ContributionOfSides(Probe):
     @property
     def reader(self) -> str:
         """The query itself, on views."""
-        return f"{self.sql_file} run again with each side emptied"
+        return f"{self.query.name} run again with each side emptied"
 
     @property
     def sides(self) -> tuple[InputView, ...]:
@@ -64,7 +63,7 @@ class ContributionOfSides(Probe):
 
     def observe(self, ports: Ports) -> Observation:
         """Run the query again and again, on one session, so on one state of the tables."""
-        query = without_semicolon(read_sql(ports.roots.sql, self.sql_file, self.sql_sha256))
+        query = self.query.text(ports)
         with ports.warehouse.session(deadline_s=REHEARSE_S) as session:
             if session.describe(self.result) is None:
                 return self.absent(ports, f"there is no table {self.result}")
@@ -77,6 +76,7 @@ class ContributionOfSides(Probe):
         yield from overlap_of_keys(session, self.sides)
         stored = session.fingerprint(f"select * from {session.quote(self.result)}")
         yield "stored", str(stored)
+        yield "lines", stored.rows
         yield "rerun", str(session.fingerprint(query))
         without = {
             side.name: self._with(session, query, {side.name: _nothing_of(session, side)}, unless=stored.rows)
@@ -170,5 +170,5 @@ def overlap_of_keys(session: Session, sides: tuple[InputView, ...]) -> Iterator[
 
 def _keys(session: Session, view: InputView, number: int) -> str:
     """Keys as trimmed text, each with one bit that says whose it is."""
-    columns = ", ".join(f"trim(cast({session.quote(column)} as varchar)) as k{n}" for n, column in enumerate(view.key))
+    columns = ", ".join(f"{text} as k{n}" for n, text in enumerate(view.key_texts(session.quote)))
     return f"select {1 << number} as side, {columns} from ({view.query(session.quote)})"

@@ -1,0 +1,177 @@
+"""A first draft of a file contract from a sample, in which every guess is marked for a person."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dagster_planexec.cli.inferring.guesses import Guess, guess_column
+from dagster_planexec.cli.inferring.sample import Sample
+from dagster_planexec.journal.told.line import one_line
+
+_CURRENCY = re.compile(r"[A-Z]{3}")
+_MONEY = ("amount", "cost", "total", "net", "gross", "price", "charge", "betrag", "summe", "value")
+_DATES = ("date", "day", "datum", "period")
+_CURRENCIES = ("curr", "ccy")
+_LONGEST_KEY = 3
+_MOST_FOR_KEYS = 20_000
+_LONGEST = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word of the draft."""
+
+    name: str
+    value: Any
+    why: str = ""
+    """Why it is guessed; empty for what is no guess."""
+
+
+def draft_of(sample: Sample, name: str) -> tuple[list[Word], list[Guess]]:
+    """The words of a contract and the guesses of its columns.
+
+    Args:
+        sample: What was read.
+        name: The contract's name.
+    """
+    names = _names(sample.header)
+    cells = list(zip(*sample.records, strict=True)) or [() for _ in names]
+    columns = [guess_column(n, h, c) for n, h, c in zip(names, sample.header, cells, strict=True)]
+    words = [Word("name", name), Word("version", "1"), *_framing(sample)]
+    words += _meaning(columns, dict(zip(names, cells, strict=True)))
+    return words, columns
+
+
+def as_yaml(sample: Sample, words: Sequence[Word], columns: Sequence[Guess]) -> str:
+    """The draft as a person reads and edits it; every guess has its reason beside it, and stands in `unconfirmed`."""
+    read = f"{len(sample.records):,} records" + ("" if sample.is_whole else ", the first of more")
+    lines = [
+        f"# A draft, made from {one_line(sample.name, _LONGEST)} ({read}).",
+        "# Nothing loads by it while any of its words is unconfirmed.",
+        "# Ask whoever makes the file. Correct or keep each word, then take it out of `unconfirmed`.",
+        *(f"# {one_line(note, 600)}" for note in sample.notes),
+    ]
+    for word in words:
+        lines.append(f"{word.name}: {_plain(word.value)}" + (f"  # GUESS: {_said(word.why)}" if word.why else ""))
+        if word.name == "version":
+            lines += ["unconfirmed:", *(f"  - {_plain(path)}" for path in guessed(words, columns))]
+    lines.append("columns:")
+    for column in columns:
+        lines += [f"  - name: {_plain(column.words['name'])}"]
+        for key, value in column.words.items():
+            if key != "name":
+                why = column.reasons.get(key)
+                lines.append(f"    {key}: {_plain(value)}" + (f"  # GUESS: {_said(why)}" if why else ""))
+        lines += [f"    # {key}: {_said(why)}" for key, why in column.reasons.items() if key not in column.words]
+    return "\n".join(lines) + "\n"
+
+
+def guessed(words: Sequence[Word], columns: Sequence[Guess]) -> list[str]:
+    """The paths of everything that is guessed, or that could not even be guessed."""
+    found = [word.name for word in words if word.why]
+    for column in columns:
+        name = column.words["name"]
+        found += [f"columns.{name}.{key}" for key in column.reasons]
+    return found
+
+
+def as_document(sample: Sample, words: Sequence[Word], columns: Sequence[Guess]) -> dict[str, Any]:
+    """The draft for programs: the contract, and why each word of it is guessed."""
+    contract = {word.name: word.value for word in words} | {"columns": [column.words for column in columns]}
+    reasons = {word.name: word.why for word in words if word.why}
+    for column in columns:
+        reasons |= {f"columns.{column.words['name']}.{key}": why for key, why in column.reasons.items()}
+    return {
+        "version": 1, "file": sample.name, "records": len(sample.records), "is_whole": sample.is_whole,
+        "contract": contract | {"unconfirmed": guessed(words, columns)}, "guesses": reasons,
+        "notes": list(sample.notes),
+    }  # fmt: skip
+
+
+def _framing(sample: Sample) -> Iterator[Word]:
+    yield Word("encoding", sample.encoding, "" if sample.encoding == "utf-8" else "see the note above")
+    yield Word("delimiter", sample.delimiter, f"it makes {len(sample.header)} fields of almost every line")
+    if sample.compression == "zip":
+        yield Word("members", list(sample.members), "the members that seem to be data; write a pattern")
+        if sample.ignored:
+            yield Word("ignored_members", list(sample.ignored), "they seem to be none")
+    if sample.skipped:
+        yield Word("skip_lines", sample.skipped, f"{sample.skipped} lines stand above what seems to be the header")
+    if sample.tail:
+        trailers = [{"equals": record[0].strip()} for record in sample.tail if record[0].strip()]
+        if trailers:
+            yield Word("trailers", trailers, "the last records seem to be no data; say where they state rows and sums")
+    if sample.odd:
+        yield Word("quote", '"', f"{sample.odd} records have another number of fields than the header; look at them")
+
+
+def _meaning(columns: Sequence[Guess], cells: dict[str, Sequence[str]]) -> Iterator[Word]:
+    typed = {column.words["name"]: column.words["type"] for column in columns}
+    key = _key(columns, cells)
+    yield Word("key", key or [next(iter(typed))], "it is unique in the sample" if key else "NO column is unique; ask")
+    money = [n for n, k in typed.items() if k == "decimal"] or [n for n, k in typed.items() if k == "integer"]
+    named = [n for n in money if any(word in n for word in _MONEY)]
+    amount = next(reversed(named or money), None)
+    why = "the last number column that is named like money" if named else "the last number column"
+    yield Word("amount", amount, why if amount is not None else "NO column holds numbers; ask how amounts are written")
+    for column in columns:
+        if column.words["name"] == amount and column.words["type"] == "integer":
+            column.words |= {"type": "decimal", "scale": 0}
+            column.reasons["scale"] = "no cell has decimals; if they are minor units, say minor_units"
+    days = [n for n, kind in typed.items() if kind == "date"]
+    dated = [n for n in days if any(word in n for word in _DATES)] or days
+    yield Word("date", dated[0] if dated else None, "the first date column" if dated else "no column holds dates")
+    yield from _currency(cells)
+    yield Word("unique_key", bool(key), "")
+
+
+def _currency(cells: dict[str, Sequence[str]]) -> Iterator[Word]:
+    for name, values in cells.items():
+        found = sorted({value.strip() for value in values})
+        if any(word in name for word in _CURRENCIES) and found and all(_CURRENCY.fullmatch(word) for word in found):
+            if len(found) == 1:
+                yield Word("currency", found[0], f"every cell of {name} says so")
+            else:
+                yield Word("currencies", dict.fromkeys(found, 2), f"{name} holds them; say the minor units of each")
+            yield Word("currency_column", name, "its cells are three capital letters")
+            return
+    yield Word("currency", "XXX", "NOTHING says which; ISO 4217's word for none stands here until you do")
+
+
+def _key(columns: Sequence[Guess], cells: dict[str, Sequence[str]]) -> list[str] | None:
+    """The first columns that are filled and unique together: one, or the first two or three."""
+    fit = [c.words["name"] for c in columns if c.words["type"] in {"text", "integer"} and not c.words.get("nullable")]
+    rows = {name: [value.strip() for value in cells[name][:_MOST_FOR_KEYS]] for name in fit}
+    for name in fit:
+        if rows[name] and len(set(rows[name])) == len(rows[name]):
+            return [name]
+    for width in range(2, _LONGEST_KEY + 1):
+        for start in range(len(fit) - width + 1):
+            together = list(zip(*(rows[name] for name in fit[start : start + width]), strict=True))
+            if together and len(set(together)) == len(together):
+                return fit[start : start + width]
+    return None
+
+
+def _names(header: Sequence[str]) -> list[str]:
+    """A table's column names, from headers of any kind; each once."""
+    names: list[str] = []
+    for number, title in enumerate(header, 1):
+        plain = re.sub(r"[^a-z0-9]+", "_", title.strip().lower()).strip("_")[:50]
+        if not plain or not plain[0].isalpha():
+            plain = f"c{number}_{plain}".rstrip("_")
+        names.append(plain if plain not in names else f"{plain}_{number}")
+    return names
+
+
+def _plain(value: Any) -> str:  # noqa: ANN401 - any word of the vocabulary
+    """JSON, which is YAML: whatever a vendor wrote in a header stays one text."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _said(why: str | None) -> str:
+    return one_line(why or "", 300)

@@ -1,0 +1,180 @@
+"""A sample of a file that nothing is declared of yet: how it seems to be packed, encoded and delimited.
+
+Everything here is a guess. It is made to be read by a person, and nothing is ever loaded by it.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from dagster_planexec.errors import PlanexecError
+from dagster_planexec.world.delivery.words import shown
+from dagster_planexec.world.ingest import Compression
+from dagster_planexec.world.local.regular import open_named
+
+MOST_BYTES = 8 * 1024 * 1024
+"""Bytes, decoded, that a sample is made of."""
+MOST_RECORDS = 100_000
+_DELIMITERS = (",", ";", "\t", "|")
+_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+_OTHERS = ("cp1252", "latin-1", "cp1250", "cp850")
+"""Encodings in which any bytes are text, so nothing but a reader can tell them apart."""
+_TAIL = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The beginning of a file, as it seems to read."""
+
+    name: str
+    compression: Compression
+    encoding: str
+    delimiter: str
+    header: tuple[str, ...]
+    records: tuple[tuple[str, ...], ...]
+    """Records as wide as the header."""
+    skipped: int = 0
+    """Lines above the header."""
+    tail: tuple[tuple[str, ...], ...] = ()
+    """Records at the end that seem to be no data."""
+    odd: int = 0
+    """Records of another width that stand among the data."""
+    is_whole: bool = True
+    """Whether the file was read to its end."""
+    members: tuple[str, ...] = ()
+    """Of an archive, the members that seem to be data; the sample is of the first."""
+    ignored: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+    """What could not be told from the bytes, for the person who reads the draft."""
+
+
+def read_sample(path: Path) -> Sample:
+    """Read the beginning of a file of delimited text, packed or not.
+
+    Raises:
+        PlanexecError: FILE_GONE, EMPTY_EXTRACT, VALIDATION_ERROR if it is no delimited text.
+    """
+    compression, raw, is_whole, members, ignored = _unpacked(path)
+    if not raw.strip():
+        raise PlanexecError("EMPTY_EXTRACT", f"{path.name[:80]} is empty: nothing can be drafted from it")
+    encoding, text, notes = _decoded(raw, is_whole=is_whole)
+    if "\0" in text:
+        raise PlanexecError(
+            "VALIDATION_ERROR", f"{path.name[:80]} is no delimited text: it holds NUL characters",
+            hint="draft from a CSV, TSV, gzip or zip of one",
+        )  # fmt: skip
+    lines = text.splitlines(keepends=True)
+    if not is_whole:
+        lines = lines[:-1]  # cut in the middle
+    delimiter, skipped = _framed(lines)
+    found = [tuple(r) for r in csv.reader(io.StringIO("".join(lines[skipped:]), newline=""), delimiter=delimiter) if r]
+    header, body = found[0], found[1 : MOST_RECORDS + 1]
+    if not body:
+        raise PlanexecError(
+            "EMPTY_EXTRACT", f"{path.name[:80]} has a header and no record: nothing can be drafted from it",
+            hint="draft from the file of a month that has lines",
+        )  # fmt: skip
+    is_whole = is_whole and len(found) <= MOST_RECORDS + 1
+    data, tail = _without_tail(body, len(header)) if is_whole else (body, ())
+    fitting = tuple(record for record in data if len(record) == len(header))
+    return Sample(
+        path.name, compression, encoding, delimiter, header, fitting, skipped, tail, len(data) - len(fitting), is_whole,
+        members, ignored, tuple(notes),
+    )  # fmt: skip
+
+
+def _unpacked(path: Path) -> tuple[Compression, bytes, bool, tuple[str, ...], tuple[str, ...]]:
+    try:
+        with open_named(path) as file:
+            head = file.peek(4)[:4]
+            if head[:2] == b"\x1f\x8b":
+                raw = _bounded(gzip.GzipFile(fileobj=file))
+                return "gzip", *raw, (), ()
+            if head == b"PK\x03\x04":
+                return _unzipped(path)
+            return "none", *_bounded(file), (), ()
+    except FileNotFoundError as error:
+        raise PlanexecError("FILE_GONE", f"there is no file {path.name[:80]!r}") from error
+    except (OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
+        raise PlanexecError("VALIDATION_ERROR", f"{path.name[:80]} cannot be read: {str(error)[:120]}") from error
+
+
+def _unzipped(path: Path) -> tuple[Compression, bytes, bool, tuple[str, ...], tuple[str, ...]]:
+    with zipfile.ZipFile(path) as archive:
+        names = [info.filename for info in archive.infolist() if not info.is_dir()]
+        data = [n for n in names if not n.startswith("__MACOSX/") and not n.rpartition("/")[2].startswith(".")]
+        if not data:
+            raise zipfile.BadZipFile("no member seems to be data")
+        with archive.open(data[0]) as member:
+            raw, is_whole = _bounded(member)
+    return "zip", raw, is_whole, tuple(data), tuple(name for name in names if name not in data)
+
+
+def _bounded(stream: IO[bytes] | gzip.GzipFile) -> tuple[bytes, bool]:
+    raw = stream.read(MOST_BYTES + 1)
+    return raw[:MOST_BYTES], len(raw) <= MOST_BYTES
+
+
+def _decoded(raw: bytes, *, is_whole: bool) -> tuple[str, str, list[str]]:
+    for mark, name in _MARKS:
+        if raw.startswith(mark):
+            return name, raw.decode("utf-8-sig" if name == "utf-8" else name, errors="replace"), []
+    try:
+        # A character may be cut where the sample ends.
+        return "utf-8", codecs.getincrementaldecoder("utf-8")("strict").decode(raw, final=is_whole), []
+    except UnicodeDecodeError as error:
+        line = raw[max(0, raw.rfind(b"\n", 0, error.start) + 1) : error.start + 20]
+        read = [(name, line.decode(name, errors="replace").splitlines()[0]) for name in _OTHERS]
+        seen = "; ".join(f"{name} reads {shown(text)}" for name, text in read)
+        note = f"encoding: the bytes are no UTF-8, and what they are cannot be told from them: {seen}"
+        return "cp1252", raw.decode("latin-1").encode("latin-1").decode("cp1252", errors="replace"), [note]
+
+
+def _framed(lines: Sequence[str]) -> tuple[str, int]:
+    """The delimiter and the lines above the header: whatever makes the most records of one width above one."""
+    best = (0.0, ",", 0)
+    for delimiter in _DELIMITERS:
+        widths = [len(r) for r in csv.reader(lines[:2000], delimiter=delimiter) if r]
+        if not widths:
+            continue
+        width, count = Counter(widths).most_common(1)[0]
+        if width > 1 and (score := count / len(widths) * width**0.5) > best[0]:
+            skipped = next((n for n, line in enumerate(lines) if _width(line, delimiter) == width), 0)
+            best = (score, delimiter, skipped)
+    return best[1], best[2]
+
+
+def _width(line: str, delimiter: str) -> int:
+    return len(next(csv.reader([line], delimiter=delimiter), []))
+
+
+def _without_tail(
+    records: Sequence[tuple[str, ...]], width: int
+) -> tuple[Sequence[tuple[str, ...]], tuple[tuple[str, ...], ...]]:
+    """The records without the few last that are of another width, or say TOTAL or the like."""
+    end = len(records)
+    while end and len(records) - end < _TAIL and _seems_a_trailer(records[end - 1], width):
+        end -= 1
+    return records[:end], tuple(records[end:])
+
+
+def _seems_a_trailer(record: tuple[str, ...], width: int) -> bool:
+    first = record[0].strip().lower()
+    filled = sum(1 for cell in record if cell.strip())
+    return (
+        len(record) != width
+        or first.startswith(("total", "***", "trl", "end", "sum", "gesamt"))
+        or (
+            width > 2 and filled <= 1  # noqa: PLR2004 - one cell of three or more is no line of a bill
+        )
+    )

@@ -1,0 +1,154 @@
+"""X12 and NACHA files, counted by a second reading: patterns over the whole text, where the loader goes piece by piece.
+
+It shares no code with `world.delivery.records`, which the loader reads by.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from decimal import Decimal, InvalidOperation
+
+from dagster_planexec.errors import PortError
+from dagster_planexec.world.delivery.delimited import text_of
+from dagster_planexec.world.delivery.parts import Part
+from dagster_planexec.world.delivery.words import shown, too_large
+from dagster_planexec.world.ingest import Counted
+from dagster_planexec.world.probes.delivery.amounts import EXACT
+from dagster_planexec.world.probes.delivery.counting.tally import Tally, places, tally_of
+
+MOST = 256 * 1024 * 1024
+"""Characters of such a file that are held at once; they are invoices, not logs."""
+_BEGINS = {"x12": "an X12 interchange", "nacha": "a NACHA file"}
+_ELEMENTS = re.compile(r"([A-Z][A-Z0-9]{1,2})(\d\d)")
+_ENTRY = re.compile(r"^6(?P<transaction_code>..)(?P<receiving_bank>.{8}).(?P<account>.{17})(?P<amount>.{10})"
+                    r"(?P<individual_id>.{15})(?P<name>.{22})...(?P<trace_number>.{15})\r?$", re.MULTILINE)  # fmt: skip
+
+
+def count_records(part: Part, counted: Counted | None, at_most: int | None) -> Tally:
+    """Count the records of a part, and add up.
+
+    Args:
+        part: The file, or a member of it.
+        counted: What is added up.
+        at_most: Where counting may stop.
+
+    Raises:
+        PortError: MISSING_COLUMN (no amount), TOO_LARGE, and as `text_of`.
+    """
+    found, header = tally_of(counted), list(part.form.header or ())
+    at = places(part, counted, header)
+    for fields in _fields(part, header):
+        found.rows += 1
+        if found.is_enough(at_most):
+            break
+        if at:
+            found.amounts.add([fields[i] for i in at])
+    return found
+
+
+def found_controls(part: Part) -> list[str]:
+    """What is counted for each control record, as texts, in the order in which the file states them."""
+    text = _whole(part)
+    return list(_x12_controls(text) if part.form.kind == "x12" else _nacha_controls(text))
+
+
+def _fields(part: Part, header: Sequence[str]) -> Iterator[list[str]]:
+    text = _whole(part)
+    if not text.startswith("1" if part.form.kind == "nacha" else "ISA"):
+        raise PortError(
+            "RAGGED_ROW", f"{part.name} does not begin as {_BEGINS[part.form.kind]} does: {shown(text[:80])}",
+            hint="look at what was delivered, and at the format that its contract declares",
+        )  # fmt: skip
+    if part.form.kind == "nacha":
+        for entry in _ENTRY.finditer(text):
+            yield [entry[name].strip() for name in header]
+        return
+    before: dict[str, list[str]] = {}
+    for segment in _x12(text):
+        if segment[0] == "ST":
+            before = {}
+        before[segment[0]] = segment
+        if segment[0] == part.form.record:
+            yield [_cell(before, name) for name in header]
+
+
+def _cell(before: dict[str, list[str]], name: str) -> str:
+    parts = [before.get(kind, [])[int(at) : int(at) + 1] for kind, at in _ELEMENTS.findall(name)]
+    texts = [part[0] if part else "" for part in parts]
+    if len(texts) == 1:
+        return texts[0]
+    try:
+        return f"{EXACT.multiply(Decimal(texts[0]), Decimal(texts[1])):f}"
+    except InvalidOperation:
+        return "*".join(texts) if any(texts) else ""
+
+
+def _x12(text: str) -> Iterator[list[str]]:
+    if len(text) < 106:  # noqa: PLR2004 - the length of an ISA segment
+        return
+    ends = re.escape(text[105])
+    for found in re.finditer(f"[^{ends}]+", text):
+        body = found[0].strip("\r\n")
+        if body.strip():
+            yield [element.strip() for element in body.split(text[3])]
+
+
+def _x12_controls(text: str) -> Iterator[str]:
+    """For CTT, SE, GE and IEA: the count, and the number that must be repeated."""
+    every = list(_x12(text))
+    kinds = [segment[0] for segment in every]
+    for n, segment in enumerate(every):
+        opens = {"CTT": "ST", "SE": "ST", "GE": "GS", "IEA": "ISA"}.get(segment[0])
+        if opens is None:
+            continue
+        start = max((i for i in range(n) if kinds[i] == opens), default=n)
+        inside = kinds[start : n + 1]
+        match segment[0]:
+            case "CTT":
+                yield str(inside.count("IT1"))
+            case "SE":
+                yield str(len(inside))
+                yield _number(every[start], 2)
+            case "GE":
+                yield str(inside.count("ST"))
+                yield _number(every[start], 6)
+            case "IEA":
+                yield str(inside.count("GS"))
+                yield _number(every[start], 13)
+
+
+def _number(segment: list[str], at: int) -> str:
+    text = segment[at] if at < len(segment) else ""
+    return str(int(text)) if re.fullmatch(r"[0-9]+", text) else repr(text[:20])
+
+
+def _nacha_controls(text: str) -> Iterator[str]:
+    lines = text.splitlines()
+    for n, line in enumerate(lines):
+        if line.startswith("8"):
+            start = max((i for i in range(n) if lines[i].startswith("5")), default=0)
+            yield from _sums(lines[start:n])
+        elif line.startswith("9") and line.strip("9"):
+            yield str(sum(one.startswith("8") for one in lines[:n]))
+            yield from _sums(lines[:n])
+
+
+def _sums(lines: Sequence[str]) -> Iterator[str]:
+    """Entries and addenda, the hash of the receiving banks, debits, credits."""
+    entries = [line for line in lines if line.startswith("6")]
+    cents = {True: 0, False: 0}
+    for line in entries:
+        cents[line[2] in "789" or line[1:3] in {"55", "56"}] += int(line[29:39])
+    yield str(len(entries) + sum(line.startswith("7") for line in lines))
+    yield str(sum(int(line[3:11]) for line in entries) % 10**10)
+    yield str(cents[True])
+    yield str(cents[False])
+
+
+def _whole(part: Part) -> str:
+    with text_of(part) as text:
+        found = text.read(MOST + 1)
+    if len(found) > MOST:
+        raise too_large(part.name, MOST)
+    return found

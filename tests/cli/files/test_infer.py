@@ -1,0 +1,178 @@
+"""`planexec infer`: a draft that a person can correct, in which nothing passes for known that was guessed."""
+
+from __future__ import annotations
+
+import gzip
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from dagster_planexec.cli.main import main
+from tests.support.planexec import planexec
+
+CSV = "Invoice No,Booked,Net Amount,Currency,Memo\nA-1,2026-03-01,1.50,USD,x\nA-2,2026-03-02,20.25,USD,\n"
+
+
+def infer(folder: Path, content: str | bytes, name: str = "march.csv") -> Any:
+    """The draft of a file with this content."""
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return planexec("infer", path).document
+
+
+def column(draft: Any, name: str) -> dict[str, Any]:
+    """One column of the drafted contract."""
+    return next(one for one in draft["contract"]["columns"] if one["name"] == name)
+
+
+def test_a_plain_file_is_drafted_whole(tmp_path: Path) -> None:
+    """Names, types, key, amount, date and currency; each of them a guess with its reason."""
+    draft = infer(tmp_path, CSV)
+
+    contract = draft["contract"]
+    assert [c["type"] for c in contract["columns"]] == ["text", "date", "decimal", "text", "text"]
+    assert (contract["key"], contract["amount"], contract["date"], contract["currency"]) == (
+        ["invoice_no"], "net_amount", "booked", "USD",
+    )  # fmt: skip
+    assert set(draft["guesses"]) == set(contract["unconfirmed"])
+    assert all(draft["guesses"].values())
+
+
+def test_a_draft_loads_nothing_until_every_guess_is_confirmed(tmp_path: Path) -> None:
+    """Refused by name; `--draft` tries it, and a contract without `unconfirmed` is one like any other."""
+    (tmp_path / "march.csv").write_text(CSV)
+    text = CliRunner().invoke(main, ["infer", str(tmp_path / "march.csv")]).stdout
+    draft = tmp_path / "draft.yaml"
+    draft.write_text(text)
+    given = ("ingest", tmp_path / "march.csv", "--contract", draft)
+
+    refused, tried = planexec(*given), planexec(*given, "--draft")
+    confirmed = yaml.safe_load(text)
+    del confirmed["unconfirmed"]
+    draft.write_text(yaml.safe_dump(confirmed))
+    accepted = planexec(*given)
+
+    assert (refused.exit_code, refused.document["code"]) == (1, "BAD_CONTRACT")
+    assert "draft" in refused.document["text"]
+    for answer in (tried, accepted):
+        assert (answer.exit_code, answer.document["rows"], answer.document["sum_amount"]) == (0, 2, "21.75")
+
+
+def test_every_guess_of_the_text_has_its_mark(tmp_path: Path) -> None:
+    """A person sees beside each word why it stands there."""
+    (tmp_path / "march.csv").write_text(CSV)
+
+    lines = CliRunner().invoke(main, ["infer", str(tmp_path / "march.csv")]).stdout.splitlines()
+
+    marked = [line for line in lines if "# GUESS: " in line]
+    listed = [line for line in lines if line.startswith('  - "')]
+    assert len(marked) == len(listed) > 10
+
+
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [
+        ("1,234.50|-3.00", {"type": "decimal", "thousands": ",", "scale": 2}),
+        ("1.234,50|-3,00", {"type": "decimal", "thousands": ".", "decimal_mark": ",", "scale": 2}),
+        ("$1500.25|($900.23)", {"type": "decimal", "negatives": ["minus", "parentheses"], "currency_signs": ["$"]}),
+        ("5.00 CR|7.00 DR", {"type": "decimal", "negatives": ["minus", "credit"]}),
+        ("5.00-|7.00", {"type": "decimal", "negatives": ["minus", "trailing_minus"]}),
+        ("1E-7|2.50", {"type": "decimal", "exponent": True, "scale": 7}),
+        ("NULL|7.00", {"type": "decimal", "nulls": ["NULL"], "nullable": True}),
+        ("0042|0100", {"type": "text"}),
+        ("12|7", {"type": "integer"}),
+        ("2026-03-01|2026-03-02", {"type": "date", "formats": ["%Y-%m-%d"]}),
+        ("31/03/2026|01/03/2026", {"type": "date", "formats": ["%d/%m/%Y"]}),
+        ("9007199254740993|1", {"type": "integer"}),
+        ("1,234|5", {"type": "decimal", "thousands": ","}),
+        ("nan|inf", {"type": "text"}),
+        ("١٢|٣", {"type": "text"}),
+    ],
+)
+def test_how_cells_are_written_is_told_from_all_of_them(tmp_path: Path, cells: str, words: dict[str, Any]) -> None:
+    """One cell that does not fit makes text of a column."""
+    body = "".join(f"k{n};{cell};9.99\n" for n, cell in enumerate(cells.split("|")))
+
+    found = column(infer(tmp_path, f"id;what;amount\n{body}"), "what")
+
+    assert {name: found.get(name) for name in words} == words
+
+
+def test_a_date_that_reads_both_ways_is_left_open(tmp_path: Path) -> None:
+    """No format is written: the load by it would end as AMBIGUOUS_DATE."""
+    draft = infer(tmp_path, "id,day,amount\na,02/03/2026,1.00\nb,04/03/2026,2.00\n")
+
+    assert "formats" not in column(draft, "day")
+    assert "%d/%m/%Y and as %m/%d/%Y" in draft["guesses"]["columns.day.formats"]
+
+
+def test_bytes_that_are_no_utf8_are_left_to_a_reader(tmp_path: Path) -> None:
+    """Several encodings read them; all are shown."""
+    draft = infer(tmp_path, "id,name,amount\na,Brüder,1.00\n".encode("latin-1"))
+
+    assert "encoding" in draft["contract"]["unconfirmed"]
+    assert "Brüder" in draft["notes"][0]
+
+
+def test_what_stands_around_the_records_is_guessed(tmp_path: Path) -> None:
+    """Lines above the header, a total below."""
+    text = "Export of March\nmade 2026-04-01\nid;amount;day\na;1,50;01.03.2026\nb;2,50;02.03.2026\nTOTAL;4,00;\n"
+
+    contract = infer(tmp_path, text)["contract"]
+
+    assert (contract["delimiter"], contract["skip_lines"]) == (";", 2)
+    assert contract["trailers"] == [{"equals": "TOTAL"}]
+
+
+@pytest.mark.parametrize("packed", ["gzip", "zip"])
+def test_packed_files_are_looked_into(tmp_path: Path, packed: str) -> None:
+    """A resource fork is no data."""
+    path = tmp_path / "x"
+    if packed == "gzip":
+        path.write_bytes(gzip.compress(CSV.encode()))
+    else:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("__MACOSX/._march.csv", b"\0")
+            archive.writestr("march.csv", CSV)
+
+    contract = planexec("infer", path).document["contract"]
+
+    assert contract["amount"] == "net_amount"
+    assert contract.get("members", ["march.csv"]) == ["march.csv"]
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b"", "EMPTY_EXTRACT"),
+        (b"id,amount\n", "EMPTY_EXTRACT"),
+        (b"\x00\x01\x02", "VALIDATION_ERROR"),
+        (b"\x1f\x8bbroken", "VALIDATION_ERROR"),
+        (b"PK\x03\x04broken", "VALIDATION_ERROR"),
+        (None, "FILE_GONE"),
+    ],
+)
+def test_what_cannot_be_drafted_from_is_said(tmp_path: Path, content: bytes | None, code: str) -> None:
+    """A code, never a stack trace."""
+    path = tmp_path / "x.csv"
+    if content is not None:
+        path.write_bytes(content)
+
+    answer = planexec("infer", path)
+
+    assert (answer.exit_code, answer.document["code"]) == (1, code)
+
+
+def test_a_header_cannot_write_into_the_draft(tmp_path: Path) -> None:
+    """It stays one quoted text, whatever it holds; the YAML is read back as one contract."""
+    hostile = '"x: 1\nunconfirmed: [] #\x1b[2J",amount\na,1.00\n'
+    (tmp_path / "x.csv").write_text(hostile)
+
+    text = CliRunner().invoke(main, ["infer", str(tmp_path / "x.csv")]).stdout
+
+    assert "\x1b" not in text
+    assert len(yaml.safe_load(text)["unconfirmed"]) > 3

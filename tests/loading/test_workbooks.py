@@ -119,7 +119,8 @@ ACCEPTED: dict[str, tuple[FileContract, bytes, int, str]] = {
     "a-size-that-lies": (style(), in_sheet(book(GOOD), r'<dimension ref="[^"]*"', '<dimension ref="A1:B2"'), 2, "0.90"),
     "no-positions": (style(), in_sheet(book(GOOD), r' r="[A-Z]*[0-9]+"', ""), 2, "0.90"),
     "day-numbers": (
-        invoice_contract(columns=day_numbers()), book([HEAD, ("a", 46082, 1), ("b", DAY, 2), ("c", 46083.75, 4)]), 3, "7.00"
+        invoice_contract(columns=day_numbers()), book([HEAD, ("a", 46082, 1), ("b", DAY, 2), ("c", 46083.75, 4)]),
+        3, "7.00",
     ),
     "debits-and-credits": (
         style(headers=("debit",), minus=("credit",), negatives=("parentheses",)),
@@ -195,7 +196,7 @@ def test_rejects_name_the_row_of_the_sheet(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("declared", [True, False])
-def test_a_workbook_is_unpacked_whole_when_it_is_fetched(declared: bool) -> None:  # noqa: FBT001 - a table
+def test_a_workbook_is_unpacked_whole_when_it_is_fetched(declared: bool) -> None:
     """Its suffix says that it is an archive, or its contract does."""
     loading = invoice_contract(format="xlsx", compression="none") if declared else invoice_contract()
     given = replace(task_of(), contracts={"charges": loading})

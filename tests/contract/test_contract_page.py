@@ -35,6 +35,16 @@ FILES = re.findall(
     r"^```yaml\n([^`]*)```\n\n```csv\n(.*?)```\n\n(gives|ends with) (.*?)$", PAGE, re.MULTILINE | re.DOTALL
 )
 
+COLUMNS: dict[str, dict[str, Any]] = {
+    "id": {"type": "text"},
+    "amount": {"type": "decimal"},
+    "kind": {"type": "text"},
+    "day": {"type": "date", "formats": ["%Y-%m-%d"]},
+    "money": {"type": "text"},
+    "note": {"type": "text"},
+}
+"""What the columns of the page's files are, unless an example says more of one."""
+
 
 @pytest.fixture(scope="module")
 def connection() -> Iterator[duckdb.DuckDBPyConnection]:
@@ -71,14 +81,11 @@ def test_a_cell_becomes_what_the_page_says(connection, tmp_path, kind, declared,
 @pytest.mark.parametrize(("declared", "raw", "how", "what"), FILES)
 def test_a_file_ends_as_the_page_says(tmp_path, declared, raw, how, what):
     words: dict[str, Any] = yaml.safe_load(declared)
-    given = {column["name"]: column for column in words.pop("columns", [])}
-    known = {header for column in given.values() for header in (*column.get("headers", ()), *column.get("minus", ()))}
-    kinds = {"amount": {"type": "decimal"}, "day": {"type": "date", "formats": ["%Y-%m-%d"]}}
-    for header in raw.splitlines()[0].split(","):
-        if header not in known:
-            given.setdefault(header, {"name": header, "type": "text", **kinds.get(header, {})})
+    told = {column["name"]: column for column in words.pop("columns", [])}
+    there = {name: kind for name, kind in COLUMNS.items() if name in {"id", "amount"} or f",{name}" in raw}
+    columns = [{"name": name, **kind, **told.get(name, {})} for name, kind in there.items()]
     base = {"name": "charges", "version": "1", "key": ["id"], "amount": "amount", "date": None, "currency": "USD"}
-    loading = Loading(tmp_path, FileContract.model_validate({**base, **words, "columns": list(given.values())}))
+    loading = Loading(tmp_path, FileContract.model_validate({**base, **words, "columns": columns}))
     loading.land(raw)
 
     code, said = loading.ended()

@@ -54,16 +54,22 @@ def _signed(amount: Cell, kind: Cell, rule: SignRule) -> dict[str, Cell]:
 
 
 def _no_key(key: Cell) -> str:
-    """The condition that a part of the key is null or blank. Most keys are known by their first character not to be."""
+    """The condition that a part of the key is null or blank."""
     if key.column.type != "text":
         return key.empty
-    return f"coalesce({key.value} < '!' and trim({key.value}, '{BLANKS}') = '', true)"
+    return f"coalesce(trim({key.value}, '{BLANKS}') = '', true)"
 
 
 def _key(key: Cell, nowhere: str, keyless: str) -> Cell:
     own = "null" if key.reason is None else key.reason
+    if key.column.type == "text":
+        # Most keys are known by their first character not to be blank, and only a `case` leaves out the rest.
+        refused = refusal(key.column)
+        must = f"case when {key.value} >= '!' then {key.must} when {nowhere} then {refused} else {key.must} end"
+    elif key.column.nullable:
+        must = f"case when {nowhere} then {refusal(key.column)} else {key.must} end"
+    else:
+        must = key.must
     return replace(
-        key,
-        reason=f"case when {nowhere} then 'NULL_KEY' when {keyless} then null else {own} end",
-        must=f"case when {nowhere} then {refusal(key.column)} else {key.must} end",
+        key, reason=f"case when {nowhere} then 'NULL_KEY' when {keyless} then null else {own} end", must=must
     )

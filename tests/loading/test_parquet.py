@@ -26,8 +26,8 @@ def written(columns: dict[str, Any], **how: Any) -> bytes:
     return out.getvalue()
 
 
-def money(*texts: str, precision: int = 18, scale: int = 2) -> pa.Array:
-    return pa.array([Decimal(text) for text in texts], pa.decimal128(precision, scale))
+def money(*texts: str | None, precision: int = 18, scale: int = 2) -> pa.Array:
+    return pa.array([None if text is None else Decimal(text) for text in texts], pa.decimal128(precision, scale))
 
 
 GOOD = {"id": IDS, "day": DAYS, "amount": money("1.10", "-0.20")}
@@ -43,6 +43,12 @@ def columns(**amount: Any) -> FileContract:
     )
     return invoice_contract(columns=declared)
 
+
+KINDS = invoice_contract(
+    columns=(*columns().columns, Column(name="kind", type="text"), Column(name="cur", type="text")),
+    sign={"column": "kind", "positive": ("I",), "negative": ("C",)},
+    currency=None, currencies={"EUR": 2, "USD": 2}, currency_column="cur",
+)  # fmt: skip
 
 ACCEPTED: dict[str, tuple[FileContract, dict[str, Any], int, str]] = {
     "decimals": (columns(), GOOD, 2, "0.90"),
@@ -61,6 +67,11 @@ ACCEPTED: dict[str, tuple[FileContract, dict[str, Any], int, str]] = {
     ),
     "names-that-differ-in-case": (invoice_contract(other_columns="ignore"), {"AMOUNT": IDS, **GOOD}, 2, "0.90"),
     "a-dot-in-a-name": (columns(headers=("line.cost",)), {**GOOD, "line.cost": GOOD["amount"]}, 0, ""),
+    "debits-and-credits": (
+        columns(headers=("debit",), minus=("credit",), decimal_mark=","),
+        {"id": IDS, "day": DAYS, "debit": money("5", None), "credit": money(None, "2.25")}, 2, "2.75",
+    ),
+    "kinds-and-currencies": (KINDS, {**GOOD, "kind": pa.array(["I", "C"]), "cur": pa.array(["EUR", "EUR"])}, 2, "0.90"),
     "days-as-text": (columns(), {**GOOD, "day": pa.array(["02/03/2026", "03/03/2026"])}, 2, "0.90"),
     "instants": (columns(), {**GOOD, "day": pa.array([DAY] * 2).cast(pa.timestamp("ns"))}, 2, "0.90"),
 }  # fmt: skip
@@ -103,6 +114,11 @@ REFUSED: dict[str, tuple[FileContract, bytes, str, str]] = {
     ),
     "no-rows": (columns(), written({name: column[:0] for name, column in GOOD.items()}), "EMPTY_EXTRACT", "no record"),
     "another-day": (columns(), written({**GOOD, "day": pa.array(["2026-03-01"] * 2)}), "BAD_DATE", "line 1"),
+    "debits-of-two-types": (
+        columns(headers=("debit",), minus=("credit",)),
+        written({"id": IDS, "day": DAYS, "debit": money("5", None), "credit": pa.array([None, "2"])}),
+        "BAD_AMOUNT", "not of the type",
+    ),
     "cut": (columns(), written(GOOD)[:-7], "TRUNCATED_STREAM", "footer"),
     "nothing": (columns(), b"", "TRUNCATED_STREAM", ""),
     "page": (columns(), b"", "TRUNCATED_STREAM", ""),

@@ -7,6 +7,7 @@ import io
 import re
 import zipfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,12 @@ from typing import Any
 import openpyxl
 import pytest
 
+from dagster_planexec.checks.fetch.admitted import compression_of
 from dagster_planexec.contract.file_contract import Column, FileContract
 from dagster_planexec.contract.outcome import Failed
 from tests.support.judged import Judged, judged
 from tests.support.loading import TARGET, Loading, invoice_contract
+from tests.support.reconciling import task as task_of
 
 DAY = dt.date(2026, 3, 1)
 HEAD = ("id", "day", "amount")
@@ -69,6 +72,11 @@ def style(**amount: Any) -> FileContract:
     return invoice_contract(columns=columns)
 
 
+def day_numbers() -> tuple[Column, ...]:
+    key, _, *rest = style().columns
+    return (key, Column(name="day", type="date", formats=("EXCEL_1900",)), *rest)
+
+
 def error_in(column: str) -> Callable[[Any], None]:
     def change(made: Any) -> None:
         made.active[column].value, made.active[column].data_type = "#REF!", "e"
@@ -110,6 +118,14 @@ ACCEPTED: dict[str, tuple[FileContract, bytes, int, str]] = {
     "computed": (style(), in_sheet(book(GOOD), r"<v>1\.1</v>", "<f>1+0.1</f><v>1.1</v>"), 2, "0.90"),
     "a-size-that-lies": (style(), in_sheet(book(GOOD), r'<dimension ref="[^"]*"', '<dimension ref="A1:B2"'), 2, "0.90"),
     "no-positions": (style(), in_sheet(book(GOOD), r' r="[A-Z]*[0-9]+"', ""), 2, "0.90"),
+    "day-numbers": (
+        invoice_contract(columns=day_numbers()), book([HEAD, ("a", 46082, 1), ("b", DAY, 2), ("c", 46083.75, 4)]),
+        3, "7.00",
+    ),
+    "debits-and-credits": (
+        style(headers=("debit",), minus=("credit",), negatives=("parentheses",)),
+        book([("id", "day", "debit", "credit"), ("a", DAY, 5, None), ("b", DAY, None, 2.25)]), 2, "2.75",
+    ),
     "no-header": (style().model_copy(update={"header": False}), book(GOOD[1:]), 2, "0.90"),
 }  # fmt: skip
 
@@ -177,3 +193,16 @@ def test_rejects_name_the_row_of_the_sheet(tmp_path: Path) -> None:
     loading.land(book([("March",), BLANK, HEAD, GOOD[1], BLANK, ("x", DAY, "much")]), "vendor/v.xlsx")
     assert isinstance(loading.load(), Failed)
     assert loading.sql(f"select line, reason from {TARGET}__rejects") == [(6, "BAD_AMOUNT")]
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_a_workbook_is_unpacked_whole_when_it_is_fetched(declared: bool) -> None:
+    """Its suffix says that it is an archive, or its contract does."""
+    loading = invoice_contract(format="xlsx", compression="none") if declared else invoice_contract()
+    given = replace(task_of(), contracts={"charges": loading})
+    assert compression_of("v.dat" if declared else "v.xlsx", given) == "zip"
+    assert compression_of("v.zip", replace(given, contracts={"charges": invoice_contract()})) == "zip"
+    assert compression_of("v.csv", replace(given, contracts={"charges": invoice_contract()})) == "none"
+    assert (
+        compression_of("v.csv", replace(given, contracts={"charges": invoice_contract(compression="gzip")})) == "gzip"
+    )

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import tracemalloc
+import zipfile
 
 import pytest
 
@@ -102,3 +104,29 @@ def test_only_a_file_is_read(tmp_path, made):
     path.symlink_to(tmp_path / "target") if made == "link" else path.mkdir()
     with pytest.raises(PortError):
         HashLanded(path, "0" * 64).observe(ports(None, tmp_path))
+
+
+def zipped(*members: bytes, how: int = zipfile.ZIP_DEFLATED) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", how) as archive:
+        for number, data in enumerate(members):
+            archive.writestr(f"{number}.csv", data)
+    return out.getvalue()
+
+
+def test_every_member_of_an_archive_is_decoded(tmp_path):
+    """Whatever it is called and whether or not anybody reads it; a broken one is named, and so is a lost end."""
+    path, raw = tmp_path / "landed", zipped(b"a" * 1000, b"b" * 500)
+    stored = zipped(b"a", b"b" * 500, how=zipfile.ZIP_STORED)
+    path.write_bytes(raw)
+    seen = HashLanded(path, "0" * 64, "zip").observe(ports(None, tmp_path))
+    assert (seen["decodes"], seen["decoded_size"]) == (True, 1500)
+    for broken, words in (
+        (raw[:-5], "zip"),
+        (raw.replace(b"1.csv", b"2.csv", 1), "differ"),
+        (stored.replace(b"bbb", b"bab", 1), "CRC"),
+    ):
+        path.write_bytes(broken)
+        seen = HashLanded(path, "0" * 64, "zip").observe(ports(None, tmp_path))
+        assert seen["decodes"] is False
+        assert words in str(seen["reason"])

@@ -14,7 +14,7 @@ from dagster_planexec.world.delivery.workbook.rows import styled
 from dagster_planexec.world.ingest import Counted, TextColumn
 from dagster_planexec.world.probes.delivery.counting.tally import Tally, columns_at, places, tally_of
 
-_ROWS = 1 << 16
+_ROWS, _MILLIONTH = 1 << 16, 6
 
 
 def count_parquet(part: Part, counted: Counted | None, at_most: int | None) -> Tally:
@@ -34,24 +34,38 @@ def count_parquet(part: Part, counted: Counted | None, at_most: int | None) -> T
             found.rows += batch.num_rows
             if found.is_enough(at_most):
                 break
-            texts = [one(batch.column(schema.names[i]).to_pylist()) for i, one in zip(at, read, strict=True)]
-            for cells in zip(*texts, strict=True):
-                found.amounts.add(cells)
+            if read:
+                found.amounts.add_batch([one(batch.column(schema.names[i])) for i, one in zip(at, read, strict=True)])
     return found
 
 
-def _reader(part: Part, field: Any, column: TextColumn) -> Callable[[list[Any]], list[str]]:  # noqa: ANN401 - pyarrow has no types
+def _reader(part: Part, field: Any, column: TextColumn) -> Callable[[Any], Any]:  # noqa: ANN401 - pyarrow has no types
     """How the values of a column become text, as their column is written; those that are numbers without a style."""
     import pyarrow as pa  # noqa: PLC0415 - heavy, and only needed here
+    import pyarrow.compute as pc  # noqa: PLC0415 - heavy, and only needed here
+
+    def as_text(values: Any) -> Any:  # noqa: ANN401 - pyarrow has no types
+        return pc.fill_null(pc.cast(values, pa.string()), "")
+
+    def as_plain(values: Any) -> Any:  # noqa: ANN401 - pyarrow has no types
+        texts = as_text(values)
+        if pa.types.is_decimal(kind) and kind.scale > 0:
+            texts = pc.utf8_rtrim(pc.utf8_rtrim(texts, "0"), ".")
+        mark = column.number.decimal_mark
+        return texts if mark == "." else pc.replace_substring(texts, ".", mark)
+
+    def as_styled(values: Any) -> Any:  # noqa: ANN401 - pyarrow has no types
+        found = values.to_pylist()
+        return pa.array(["" if value is None else styled(_plain(value), column) for value in found], pa.string())
 
     kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    if text or (column.type == "text" and (pa.types.is_boolean(kind) or pa.types.is_integer(kind))):
-        return lambda values: ["" if value is None else str(value) for value in values]
+    if text or pa.types.is_boolean(kind) or (column.type == "text" and pa.types.is_integer(kind)):
+        return as_text
     if pa.types.is_decimal(kind) or pa.types.is_integer(kind):
-        return lambda values: ["" if value is None else styled(_plain(value), column) for value in values]
-    if pa.types.is_boolean(kind):
-        return lambda values: ["" if value is None else str(value).lower() for value in values]
+        # pyarrow writes what is smaller than a millionth with an exponent.
+        fast = "minus" in column.number.negatives and (pa.types.is_integer(kind) or 0 <= kind.scale <= _MILLIONTH)
+        return as_plain if fast else as_styled
     raise PortError(
         "BAD_AMOUNT",
         f"{part.name}: column {shown(field.name)} is of type {str(kind)[:40]}, which holds no exact amount",

@@ -21,7 +21,9 @@ TASK = reconciliation_task(
         input="vendor",
         quiet_s=900,
     ),
-    books=Books(FOLDER, "ledger.payments", "ledger_payments", "published_spend"),
+    books=Books(
+        FOLDER, "ledger.payments", "ledger_payments", "published_spend", frozenset({"vendor_invoice", "recon_lines"})
+    ),
     currency="GBP",
     effect_scope="council-spend-credits",
     prefix="council_",

@@ -21,9 +21,7 @@ TASK = reconciliation_task(
         input="vendor",
         quiet_s=900,
     ),
-    books=Books(
-        FOLDER, "ledger.charges", "ledger_charges", "vendor_invoice", frozenset({"vendor_invoice", "recon_lines"})
-    ),
+    books=Books(FOLDER, "ledger.charges", "ledger_charges", "vendor_invoice"),
     currency="USD",
     effect_scope="vendor-invoice-credits",
 )

@@ -5,7 +5,7 @@ from dataclasses import replace
 import dagster as dg
 import pytest
 
-from assets.vendor_reconciliation.task import FOLDER
+from assets.council_spend.task import FOLDER as COUNCIL
 from dagster_planexec.compiler.binding import PortResources, TaskBinding, work_of
 from dagster_planexec.contract.task import Deliverable
 from dagster_planexec.errors import PlanexecError
@@ -122,7 +122,7 @@ def test_a_resource_that_is_torn_down_is_refused(resources):
 ])  # fmt: skip
 def test_a_suite_that_nobody_would_ask_is_refused(resources, tools, claimed, refused):
     """A promise in a task that no check keeps."""
-    made = Deliverable("made", tools, suite=FOLDER / "expectations" / "recon_lines.json")
+    made = Deliverable("made", tools, suite=COUNCIL / "expectations" / "recon_lines.json")
     task = replace(TASK, tools=tools, deliverables=(made,), required_claims=claimed)
 
     def bind():

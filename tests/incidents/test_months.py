@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import dagster as dg
 import duckdb
 import pytest
 
@@ -141,6 +142,29 @@ def test_a_published_quarter_reconciles_to_its_seeded_truth(council: Path) -> No
     assert (document["credits"]["issued_count"], document["credits"]["issued_amount"]) == (
         len(truth.credits), str(truth.credit_sum),
     )  # fmt: skip
+
+
+def test_the_page_of_a_suite_is_linked_from_its_asset_check(council: Path) -> None:
+    """For both deliverables that have one; a check without a suite has no page."""
+    if not (council / "dagster").is_dir():
+        planexec("demo", "--data", "council", "--home", council)
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    with dg.DagsterInstance.from_config(str(council / "dagster")) as instance:
+        for asset, check in (("vendor_invoice", "expectations_hold"), ("recon_lines", "expectations_hold"),
+                             ("vendor_invoice", "row_counts_agree")):  # fmt: skip
+            key = dg.AssetCheckKey(dg.AssetKey(f"council_{asset}"), check)
+            (row, *_) = instance.event_log_storage.get_asset_check_execution_history(key, limit=1)
+            assert row.event is not None
+            assert row.event.dagster_event is not None
+            evaluated = row.event.dagster_event.asset_check_evaluation_data
+            found[asset, check] = {name: value.value for name, value in evaluated.metadata.items()}
+            assert evaluated.passed, found
+
+    for asset in ("vendor_invoice", "recon_lines"):
+        page = Path(found[asset, "expectations_hold"]["data_docs"])
+        assert page.parts[-4:] == ("expectations", "council_spend", "2017-Q4", f"council_{asset}.html")
+        assert "expect" in page.read_text(encoding="utf-8")
+    assert "data_docs" not in found["vendor_invoice", "row_counts_agree"]
 
 
 @pytest.mark.parametrize("partition", ["2018-Q1", "2018-01-01", "2018-02"])

@@ -1,4 +1,4 @@
-"""X12 invoices and NACHA payments through a load and its checks: exact figures, and control values that close or not."""
+"""X12 invoices and NACHA payments through a load and its checks: exact figures, control values that close or not."""
 
 from __future__ import annotations
 

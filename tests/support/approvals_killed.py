@@ -57,7 +57,7 @@ def _go_on(home: str, endpoint: str, hold_id: str, at: str, lines: int, environ:
 def go_on_and_die(office: Office, hold_id: str, *, after: int) -> None:
     """Continue in a process of its own, which is killed after so many lines."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.support.approvals_killed", "dagster_planexec.resources.expectations.asking"])
+    context.set_forkserver_preload(["tests.support.approvals_killed"])
     environ = {name: value for name, value in os.environ.items() if name.startswith(("PLANEXEC_", "AWS_"))}
     given = (str(office.demo.home), office.world.endpoint, hold_id, office.clock.at.isoformat(), after, environ)
     process = context.Process(target=_go_on, args=given, daemon=True)

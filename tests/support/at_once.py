@@ -67,7 +67,7 @@ def _settle(
 def settled_at_once(world: World, count: int) -> Sequence[Ended]:
     """So many processes settle the month; what each of them says."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.support.at_once", "dagster_planexec.resources.expectations.asking"])
+    context.set_forkserver_preload(["tests.support.at_once"])
     start, back, out = context.Barrier(count), context.Semaphore(0), context.Queue()
     environ = {name: value for name, value in os.environ.items() if name.startswith(("PLANEXEC_", "AWS_"))}
     given = (str(world.home), world.endpoint, world.period, environ)

@@ -64,7 +64,7 @@ def start_and_kill(world: World, point: Point) -> bool:
     """Run the month in a process of its own; whether it was killed, or ended before its point came."""
     # Forked from a process that has imported everything and runs no thread: a second each, instead of five.
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.support.killed", "dagster_planexec.resources.expectations.asking"])
+    context.set_forkserver_preload(["tests.support.killed"])
     environ = {name: value for name, value in os.environ.items() if name.startswith(("PLANEXEC_", "AWS_"))}
     process = context.Process(
         target=_settle, args=(str(world.home), world.endpoint, world.period, environ, point), daemon=True

@@ -47,7 +47,7 @@ ALLOWED = {
     "recovery/decide.py": "seconds to pause",
     "recovery/decision.py": "a share of a pause",
     "recovery/viable.py": "seconds that a service asked for",
-    "resources/expectations/dialect.py": "a bound that came through Great Expectations, made a Decimal of its shortest text",
+    "resources/expectations/dialect.py": "a bound of Great Expectations, made a Decimal of its shortest text",
     "resources/expectations/page.py": "what a page shows",
     "resources/duckdb_session.py": "seconds that are left",
     "resources/duckdb_warehouse.py": "seconds that are left; a setting of DuckDB may be a float to its types",

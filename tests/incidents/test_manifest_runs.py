@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
+from dagster_planexec.checks.catalogue import BINDERS
 from dagster_planexec.contract.delivery.manifest import Manifest
 from dagster_planexec.world.delivery.manifest.form import ManifestForm, PartWords, WholeWords
 from tests.support.billed import HEADER, Billed, step_of, task_of
+from tests.support.disabled import always_passes
 from tests.support.s3 import S3Bucket, s3, s3_server
 
 __all__ = ["s3", "s3_server"]
@@ -171,6 +173,22 @@ def test_no_money_moves_on_a_bill_that_is_not_final(billed, s3):
     assert (final.status, {key: str(amount) for key, amount in world.credits().items()}) == (
         "succeeded", {"J4|1": "0.20"},
     ), final.text  # fmt: skip
+
+
+def test_with_every_check_disabled_an_estimate_moves_no_money(billed, s3):
+    """What cannot be undone reads the landed manifest for itself."""
+    form = ManifestForm(
+        "json", FORM.part, "files", WholeWords(rows="rows", amount="total", period="month", final="state")
+    )
+    world = billed(Manifest(DECLARED.pattern, form))
+    world.charge(BODIES[C].decode())
+    world.checks = {name: always_passes(name) for name in BINDERS}
+    s3.put(NAME, manifest(*BOTH, state="estimate"))
+
+    estimate = world.settle()
+
+    assert (estimate.status, estimate.code) == ("stopped", "NOT_FINAL"), estimate.text
+    assert dict(world.credits()) == {}
 
 
 def test_manifest_is_evidence_and_no_data(billed, s3):

@@ -11,10 +11,21 @@ from pathlib import Path
 from typing import Any
 
 from dagster_planexec.checks.catalogue import BINDERS
+from dagster_planexec.checks.scope import Binder
 from dagster_planexec.contract.delivery.manifest import Manifest
 from dagster_planexec.contract.effects.policy import ApprovalPolicy
 from dagster_planexec.contract.file_contract import Column, FileContract
-from dagster_planexec.contract.task import CreditRule, Deliverable, Drop, Limits, NamedInput, ResultShape, Scope, Task
+from dagster_planexec.contract.task import (
+    RECONCILE,
+    CreditRule,
+    Deliverable,
+    Drop,
+    Limits,
+    NamedInput,
+    ResultShape,
+    Scope,
+    Task,
+)
 from dagster_planexec.contract.tool import ToolRegistry
 from dagster_planexec.execute.work import Work
 from dagster_planexec.journal.journal import Event, Journal
@@ -79,7 +90,7 @@ def task_of(bucket: str, prefix: str, pattern: str, manifest: Manifest | None = 
     )  # fmt: skip
     return Task(
         name="billed", version="1", goal="Reconcile the bill.", granularity="month", first_period="2026-01", zone="UTC",
-        tools=tuple(tool.contract.name for tool in BUILTIN_TOOLS),
+        tools=tuple(t.contract.name for t in BUILTIN_TOOLS if t.contract.name != RECONCILE),
         drop=Drop(bucket, prefix, pattern, "vendor", manifest=manifest),
         inputs=(NamedInput("ledger", "side", "ledger", source="ledger.charges"), NamedInput("vendor", "side", "bill")),
         contracts={"ledger": contract("ledger"), "bill": contract("bill")},
@@ -148,6 +159,7 @@ class Billed:
     """Period to the keys that its plan reads."""
     told: list[Callable[[str, str | None], None]] = field(default_factory=list)
     reports: list[RunReport] = field(default_factory=list)
+    checks: Mapping[str, Binder] = field(default_factory=lambda: BINDERS)
 
     def __post_init__(self) -> None:
         for folder in ("sql", "reports", "landing"):
@@ -188,7 +200,9 @@ class Billed:
         ports = Ports(self.s3.store(), warehouse, DuckDbCredits(warehouse, clock), clock, roots)
         journal = Journal(listeners=self.told)
         try:
-            yield Work(self.task, ToolRegistry(BUILTIN_TOOLS).restricted_to(self.task.tools), ports, journal, BINDERS)
+            yield Work(
+                self.task, ToolRegistry(BUILTIN_TOOLS).restricted_to(self.task.tools), ports, journal, self.checks
+            )
         finally:
             journal.close()
 

@@ -49,7 +49,7 @@ def gate(run: Run, step: Step, resolved: Resolved, judged: Sequence[Verdict], pr
     approved = release(run, step, resolved, preview, asks)
     if approved is not None:
         verdicts.append(approved.verdict)
-    verdicts += reread(run, resolved)
+    verdicts += reread(run, step, resolved)
     if approved is None or approved.approval is None:
         return Gated(tuple(sorted(verdicts, key=asks_a_person)))
     return _released(verdicts, approved, asks)

@@ -15,14 +15,16 @@ from dagster_planexec.checks.check import Check, Finding, Stated, equal
 from dagster_planexec.checks.effect.bill_is_final import NAME as BILL
 from dagster_planexec.checks.effect.bill_is_final import conditions_of, estimable, none_estimated
 from dagster_planexec.checks.effect.bill_is_final import judge as judge_final
+from dagster_planexec.checks.manifest.final import bill_is_final as final_by_manifest
 from dagster_planexec.checks.reconcile.closing_identities_hold import figures_of, judge_with
 from dagster_planexec.contract.layout import live_view, min_matched_share_of, result_layout
 from dagster_planexec.contract.task import ResultShape
 from dagster_planexec.contract.verdict import Phase, Verdict
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.observer import observe
-from dagster_planexec.execute.resolve import Resolved
+from dagster_planexec.execute.resolve import Resolved, scope_of
 from dagster_planexec.execute.work import Run
+from dagster_planexec.plan.model import Step
 from dagster_planexec.world.observation import Observation, Source
 from dagster_planexec.world.probe import Probe
 from dagster_planexec.world.probes.delivery.extract import CountExtract
@@ -36,7 +38,7 @@ from dagster_planexec.world.subject import Subject
 PHASE: Phase = "pre"
 
 
-def reread(run: Run, resolved: Resolved) -> list[Verdict]:
+def reread(run: Run, step: Step, resolved: Resolved) -> list[Verdict]:
     """The verdicts of the gate on the evidence itself; none for a task that compares nothing.
 
     Raises:
@@ -45,6 +47,7 @@ def reread(run: Run, resolved: Resolved) -> list[Verdict]:
     if not run.work.task.sides:
         return []
     checks = [*_copies_are_admitted(run), *_sides_and_result(run, resolved), *_bills_are_final(run)]
+    checks += _by_manifest(run, step, resolved)
     probes = [probe for check in checks for probe in check.probes]
     seen = observe(probes, run.work.ports)
     return [check.verdict(seen) for check in checks]
@@ -140,6 +143,12 @@ def _bills_are_final(run: Run) -> list[Check]:
         )
         checks.append(Check(BILL, PHASE, probe, none_estimated(contract), judge_final, absent_code="EMPTY_EXTRACT"))
     return checks
+
+
+def _by_manifest(run: Run, step: Step, resolved: Resolved) -> list[Check]:
+    """Where the vendor's manifest says whether the bill is final: its landed copy, read once more."""
+    found = final_by_manifest(BILL, scope_of(run, step, resolved), PHASE)
+    return [check for check in found if isinstance(check, Check)]
 
 
 def _floor(run: Run) -> Stated:

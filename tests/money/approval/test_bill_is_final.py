@@ -8,8 +8,8 @@ from typing import Any
 
 from dagster_planexec.contract.file.rules import Final
 from dagster_planexec.contract.verdict import Verdict
-from tests.money.approval.test_gate_rereads import every_check_is_off
 from tests.support.approvals import Office
+from tests.support.disabled import every_check_is_off
 
 WORD = "Estimated"
 

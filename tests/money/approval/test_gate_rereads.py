@@ -4,33 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
-from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from dagster_planexec.checks.catalogue import BINDERS
-from dagster_planexec.checks.check import BoundCheck, NotApplicable
-from dagster_planexec.checks.scope import Binder, StepScope
 from dagster_planexec.contract.outcome import Done, Outcome
 from dagster_planexec.contract.tool import ToolCall
-from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.tools import BUILTIN_TOOLS
 from dagster_planexec.tools.s3_get import S3Get, S3GetArgs, S3GetResult
 from dagster_planexec.tools.warehouse_load import LoadArgs, LoadResult, WarehouseLoad
 from dagster_planexec.world.probe import Probe
 from dagster_planexec.world.probes.table.tables import FingerprintTable
 from tests.support.approvals import Office
-
-
-def always_passes(name: str) -> Binder:
-    """What a hostile task or plan would have in a check's place."""
-
-    def bind(scope: StepScope, phase: Phase) -> tuple[BoundCheck, ...]:
-        return (NotApplicable(name, phase, "disabled", scope.stated_by_task("nothing is judged")),)
-
-    return bind
+from tests.support.disabled import every_check_is_off
 
 
 class GetsNothing(S3Get):
@@ -54,13 +40,6 @@ class LoadsNothing(WarehouseLoad):
 def with_tools(office: Office, *tools: Any) -> None:
     mine = {tool.contract.name: tool for tool in tools}
     office.world.tools = [mine.get(tool.contract.name, tool) for tool in BUILTIN_TOOLS]
-
-
-def every_check_is_off(office: Office) -> None:
-    """And there is no limit that anything would exceed."""
-    office.world.checks = {name: always_passes(name) for name in BINDERS}
-    huge = replace(office.world.task.limits, credit_cap=Decimal(10**12), credit_lines_threshold=10**9)
-    office.world.task = replace(office.world.task, limits=huge)
 
 
 def header_only(office: Office) -> None:

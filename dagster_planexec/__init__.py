@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from dagster_planexec.contract.file_contract import FileContract, load_contract
     from dagster_planexec.contract.foreign.catalogue import read_catalogue
     from dagster_planexec.contract.outcome import Done, Failed, Held
+    from dagster_planexec.contract.plausible import Plausible
+    from dagster_planexec.contract.reconcile.spec import ReconcileSpec, load_spec
     from dagster_planexec.contract.task import (
         CreditRule,
         Deliverable,
@@ -62,6 +64,8 @@ _WHERE = {
     "compiler.binding": ("PortResources", "TaskBinding", "load_binding", "work_of"),
     "compiler.job": ("describe_plan",),
     "contract.delivery.manifest": ("Manifest",),
+    "contract.plausible": ("Plausible",),
+    "contract.reconcile.spec": ("ReconcileSpec", "load_spec"),
     "contract.effects.policy": ("ApprovalPolicy",),
     "contract.file_contract": ("FileContract", "load_contract"),
     "contract.foreign.catalogue": ("read_catalogue",),
@@ -131,9 +135,11 @@ __all__ = [
     "PlanexecError",
     "PlannedTask",
     "Planner",
+    "Plausible",
     "PortResources",
     "Proposal",
     "Question",
+    "ReconcileSpec",
     "RecordedPlanner",
     "RecordingPlanner",
     "ResultShape",
@@ -156,6 +162,7 @@ __all__ = [
     "import_plan",
     "load_binding",
     "load_contract",
+    "load_spec",
     "planexec_definitions",
     "read_catalogue",
     "read_plans",

@@ -34,7 +34,8 @@ def _must_be_text(given: dict[str, Any]) -> None:
     Raises:
         PlanexecError: VALIDATION_ERROR.
     """
-    for name, value in given.items():
+    texts = [(name, one) for name, value in given.items() for one in (value if isinstance(value, tuple) else (value,))]
+    for name, value in texts:
         if isinstance(value, str) and name not in _PATHS and not is_text(value):
             raise PlanexecError(
                 "VALIDATION_ERROR", f"{name} {value[:80]!r} has bytes that are no UTF-8: nothing has such a name",

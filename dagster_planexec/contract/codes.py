@@ -337,7 +337,9 @@ CODES: dict[str, Meaning] = {
     "HOME_UNWRITABLE": Meaning("setup", "the home folder cannot be written", "choose another with --home"),
     "PORT_IN_USE": Meaning("setup", "the port is taken by another program", "choose another with --port"),
     "AMBIGUOUS_ARCHIVE": Meaning(
-        "fetch", "an archive holds several data members and the contract names none", "declare the members"
+        "fetch",
+        "an archive holds several data members, or a workbook several sheets, and the contract names none",
+        "declare `members` and `ignored_members`, or the `sheet`",
     ),
 }
 

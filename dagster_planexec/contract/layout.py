@@ -115,6 +115,9 @@ def drop_of(task: Task) -> Drop:
 
 def currency_of(task: Task) -> str:
     """The currency of every amount. Raises as `credit_cap_of`."""
+    stated = {task.contracts[side.contract].currency for side in task.sides}
+    if task.limits.currency is None and len(stated) == 1 and (common := stated.pop()) is not None:
+        return common  # both sides say the same, so nothing is assumed
     if task.limits.currency is None:
         raise _bad(task, "states no currency", _STATE)
     return task.limits.currency

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from dagster_planexec.cli.inferring.guesses import Guess, guess_column
-from dagster_planexec.cli.inferring.sample import Sample
+from dagster_planexec.cli.inferring.seen import Sample
+from dagster_planexec.contract.file_contract import SUFFIXES
 from dagster_planexec.journal.told.line import one_line
 
 _CURRENCY = re.compile(r"[A-Z]{3}")
@@ -93,7 +94,15 @@ def as_document(sample: Sample, words: Sequence[Word], columns: Sequence[Guess])
 
 
 def _framing(sample: Sample) -> Iterator[Word]:
-    yield Word("encoding", sample.encoding, "" if sample.encoding == "utf-8" else "see the note above")
+    if not sample.name.endswith(tuple(SUFFIXES)) or sample.kind != "delimited":
+        yield Word("format", sample.kind, "its first bytes are those of one")
+        yield Word("compression", sample.compression, "its first bytes say so")
+    if sample.kind != "delimited":
+        if sample.sheet is not None:
+            yield Word("sheet", sample.sheet, "the first of several")
+        return
+    why = "every byte of the sample decodes so" if sample.encoding == "utf-8" else "see the note above"
+    yield Word("encoding", sample.encoding, why)
     yield Word("delimiter", sample.delimiter, f"it makes {len(sample.header)} fields of almost every line")
     if sample.compression == "zip":
         yield Word("members", list(sample.members), "the members that seem to be data; write a pattern")
@@ -126,7 +135,7 @@ def _meaning(columns: Sequence[Guess], cells: dict[str, Sequence[str]]) -> Itera
     dated = [n for n in days if any(word in n for word in _DATES)] or days
     yield Word("date", dated[0] if dated else None, "the first date column" if dated else "no column holds dates")
     yield from _currency(cells)
-    yield Word("unique_key", bool(key), "")
+    yield Word("unique_key", bool(key), "no key repeats in the sample" if key else "no column is unique")
 
 
 def _currency(cells: dict[str, Sequence[str]]) -> Iterator[Word]:

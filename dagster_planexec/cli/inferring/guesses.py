@@ -102,7 +102,7 @@ def _as_number(values: Sequence[str]) -> Guess | None:
     if style is None:
         return None
     marks, why = style
-    reasons |= why
+    reasons |= {word: f"e.g. {max(values, key=len)[:40]!r}" for word in marks} | why
     decimal_mark = marks.get("decimal_mark", ".")
     plain = [number.lower().partition("e")[0].replace(marks.get("thousands", "") or "\0", "") for number in bare]
     decimals = max(len(number.partition(decimal_mark)[2]) for number in plain)

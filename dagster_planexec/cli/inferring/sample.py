@@ -12,11 +12,12 @@ import io
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
+from dagster_planexec.cli.inferring.seen import MOST_RECORDS, Sample
+from dagster_planexec.cli.inferring.tables import sample_of_table
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.world.delivery.words import shown
 from dagster_planexec.world.ingest import Compression
@@ -24,38 +25,13 @@ from dagster_planexec.world.local.regular import open_named
 
 MOST_BYTES = 8 * 1024 * 1024
 """Bytes, decoded, that a sample is made of."""
-MOST_RECORDS = 100_000
 _DELIMITERS = (",", ";", "\t", "|")
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _OTHERS = ("cp1252", "latin-1", "cp1250", "cp850")
 """Encodings in which any bytes are text, so nothing but a reader can tell them apart."""
 _TAIL = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """The beginning of a file, as it seems to read."""
-
-    name: str
-    compression: Compression
-    encoding: str
-    delimiter: str
-    header: tuple[str, ...]
-    records: tuple[tuple[str, ...], ...]
-    """Records as wide as the header."""
-    skipped: int = 0
-    """Lines above the header."""
-    tail: tuple[tuple[str, ...], ...] = ()
-    """Records at the end that seem to be no data."""
-    odd: int = 0
-    """Records of another width that stand among the data."""
-    is_whole: bool = True
-    """Whether the file was read to its end."""
-    members: tuple[str, ...] = ()
-    """Of an archive, the members that seem to be data; the sample is of the first."""
-    ignored: tuple[str, ...] = ()
-    notes: tuple[str, ...] = field(default=())
-    """What could not be told from the bytes, for the person who reads the draft."""
+_TEXTS = (".csv", ".tsv")
+"""What members of an archive that hold data are mostly called; a README beside them is none."""
 
 
 def read_sample(path: Path) -> Sample:
@@ -64,6 +40,8 @@ def read_sample(path: Path) -> Sample:
     Raises:
         PlanexecError: FILE_GONE, EMPTY_EXTRACT, VALIDATION_ERROR if it is no delimited text.
     """
+    if (table := sample_of_table(path)) is not None:
+        return table
     compression, raw, is_whole, members, ignored = _unpacked(path)
     if not raw.strip():
         raise PlanexecError("EMPTY_EXTRACT", f"{path.name[:80]} is empty: nothing can be drafted from it")
@@ -73,11 +51,17 @@ def read_sample(path: Path) -> Sample:
             "VALIDATION_ERROR", f"{path.name[:80]} is no delimited text: it holds NUL characters",
             hint="draft from a CSV, TSV, gzip or zip of one",
         )  # fmt: skip
-    lines = text.splitlines(keepends=True)
+    lines = io.StringIO(text, newline="").readlines()
     if not is_whole:
         lines = lines[:-1]  # cut in the middle
-    delimiter, skipped = _framed(lines)
-    found = [tuple(r) for r in csv.reader(io.StringIO("".join(lines[skipped:]), newline=""), delimiter=delimiter) if r]
+    try:
+        delimiter, skipped = _framed(lines)
+        found = [tuple(r) for r in csv.reader(lines[skipped:], delimiter=delimiter) if r]
+    except csv.Error as error:
+        raise PlanexecError(
+            "VALIDATION_ERROR", f"{path.name[:80]} is no delimited text: {str(error)[:120]}",
+            hint="draft from a file with line ends, of cells below 128 kB",
+        ) from error  # fmt: skip
     header, body = found[0], found[1 : MOST_RECORDS + 1]
     if not body:
         raise PlanexecError(
@@ -89,8 +73,13 @@ def read_sample(path: Path) -> Sample:
     fitting = tuple(record for record in data if len(record) == len(header))
     return Sample(
         path.name, compression, encoding, delimiter, header, fitting, skipped, tail, len(data) - len(fitting), is_whole,
-        members, ignored, tuple(notes),
+        members, ignored, notes=(*notes, *_of_members(members)),
     )  # fmt: skip
+
+
+def _of_members(members: Sequence[str]) -> Iterator[str]:
+    if len(members) > 1:
+        yield f"the sample is of the member {shown(members[0])}; {len(members) - 1} more were not looked at"
 
 
 def _unpacked(path: Path) -> tuple[Compression, bytes, bool, tuple[str, ...], tuple[str, ...]]:
@@ -113,6 +102,7 @@ def _unzipped(path: Path) -> tuple[Compression, bytes, bool, tuple[str, ...], tu
     with zipfile.ZipFile(path) as archive:
         names = [info.filename for info in archive.infolist() if not info.is_dir()]
         data = [n for n in names if not n.startswith("__MACOSX/") and not n.rpartition("/")[2].startswith(".")]
+        data = [n for n in data if n.lower().endswith(_TEXTS)] or data
         if not data:
             raise zipfile.BadZipFile("no member seems to be data")
         with archive.open(data[0]) as member:
@@ -144,18 +134,18 @@ def _framed(lines: Sequence[str]) -> tuple[str, int]:
     """The delimiter and the lines above the header: whatever makes the most records of one width above one."""
     best = (0.0, ",", 0)
     for delimiter in _DELIMITERS:
-        widths = [len(r) for r in csv.reader(lines[:2000], delimiter=delimiter) if r]
-        if not widths:
+        # A record may go over several lines: what stands above the header is told by records, and counted in lines.
+        reader, before, records = csv.reader(lines[:2000], delimiter=delimiter), 0, list[tuple[int, int]]()
+        for record in reader:
+            if record:
+                records.append((len(record), before))
+            before = reader.line_num
+        if not records:
             continue
-        width, count = Counter(widths).most_common(1)[0]
-        if width > 1 and (score := count / len(widths) * width**0.5) > best[0]:
-            skipped = next((n for n, line in enumerate(lines) if _width(line, delimiter) == width), 0)
-            best = (score, delimiter, skipped)
+        width, count = Counter(width for width, _ in records).most_common(1)[0]
+        if width > 1 and (score := count / len(records) * width**0.5) > best[0]:
+            best = (score, delimiter, next(line for found, line in records if found == width))
     return best[1], best[2]
-
-
-def _width(line: str, delimiter: str) -> int:
-    return len(next(csv.reader([line], delimiter=delimiter), []))
 
 
 def _without_tail(

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
+import signal
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -89,7 +92,7 @@ def bench() -> Iterator[Bench]:
             hint="free space there, or name another with TMPDIR",
         ) from error  # fmt: skip
     before = os.environ.get(variable)
-    with folder as home:
+    with folder as home, _ended_politely():
         for name in ("sql", "reports", "landing"):
             Path(home, name).mkdir()
         os.environ[variable] = f"sqlite:///{home}/journal.sqlite"
@@ -101,13 +104,40 @@ def bench() -> Iterator[Bench]:
                 os.environ[variable] = before
 
 
+@contextmanager
+def _ended_politely() -> Iterator[None]:
+    """SIGTERM ends the process as an exception does, so that the folder goes with it. Threads hear no signal."""
+
+    def end(number: int, _frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def keys_of(files: Sequence[Path]) -> dict[str, Path]:
-    """A key for each file: its name, and where two files have one name, a number before it."""
-    names = [path.name for path in files]
+    """A key for each file: its name, and where two files have one name, a number before it.
+
+    A name that no vendor's key would be (spaces, line ends, 250 characters) is replaced but for its suffix.
+    """
+    names = [_plain(path.name, number) for number, path in enumerate(files, 1)]
     return {
         (name if names.count(name) == 1 else f"{number}/{name}"): path
         for number, (name, path) in enumerate(zip(names, files, strict=True), 1)
     }
+
+
+def _plain(name: str, number: int) -> str:
+    if re.fullmatch(r"[\w.-]{1,120}", name):
+        return name
+    suffix = re.search(r"(?:\.\w{1,8}){1,2}\Z", name)
+    return f"file_{number}{suffix[0] if suffix else ''}"
 
 
 class _OnePlan(Planner):

@@ -70,7 +70,8 @@ def print_compared(document: Mapping[str, Any]) -> None:
     for word, lines in document["differences"].items():
         for line in lines[:5]:
             key = ", ".join(one_line(str(part), 60) for part in line["key"])
-            out.print(Text(f"  {word}  {key}  vendor {line['vendor_amount']}  ledger {line['ledger_amount']}"))
+            amounts = (f"{name} {line[f'{name}_amount'] or 'none'}" for name in (VENDOR, LEDGER))
+            out.print(Text(f"  {word}  {key}  {'  '.join(amounts)}"))
         if len(lines) > 5:  # noqa: PLR2004 - as above
             out.print(Text(f"  … more of {word}; --json shows {SHOWN}", "dim"))
     print_ending(document)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dagster_planexec.cli.frame import is_text
 from dagster_planexec.cli.trying.bench import BUCKET, Bench, keys_of
 from dagster_planexec.cli.trying.figures import Figures, figures_of
 from dagster_planexec.contract.file_contract import FileContract
@@ -74,7 +75,7 @@ def try_delivery(
     table = table_of(name, at, schema)
     plan = Plan.model_validate(
         {"task": f"try_{name}", "period": at.text, "intent": f"Try {name}.", "expects": [],
-         "steps": load_steps(judged, keys, table)}
+         "steps": load_steps(name, keys, table)}
     )  # fmt: skip
     report, admitted = bench.settle(_task(judged, at, name, schema), at, plan, keys)
     figures = figures_of(bench.warehouse, contract, table, period)
@@ -99,7 +100,10 @@ def period_named(text: str | None) -> Period | None:
     """
     if text is None:
         return None
-    return Period.parse(text, "quarter" if "Q" in text else "month")
+    try:
+        return Period.parse(text, "quarter" if "Q" in text else "month")
+    except PlanexecError as error:
+        raise PlanexecError(error.code, error.message, hint="write --period 2026-03 or --period 2026-Q1") from error
 
 
 def must_be_files(files: Sequence[Path]) -> None:
@@ -109,6 +113,8 @@ def must_be_files(files: Sequence[Path]) -> None:
         PlanexecError: FILE_GONE.
     """
     for path in files:
+        if not is_text(str(path)):
+            raise PlanexecError("VALIDATION_ERROR", f"{str(path)[:80]!r} has bytes that are no UTF-8", hint="rename it")
         if not path.is_file():
             what = "is a folder" if path.is_dir() else "is not there" if not path.exists() else "is no plain file"
             raise PlanexecError("FILE_GONE", f"file {path.name[:80]!r} {what}", hint="name the files of one delivery")
@@ -127,8 +133,8 @@ def _task(contract: FileContract, period: Period, name: str, schema: str) -> Tas
         limits=Limits(max_steps=10_000),
         scope=Scope(frozenset({schema}), frozenset({schema}), {BUCKET: ("",)}),
         drop=drop_of_files(name),
-        inputs=(NamedInput(name, "lookup", contract.name),),
-        contracts={contract.name: contract},
+        inputs=(NamedInput(name, "lookup", name),),
+        contracts={name: contract},
     )
 
 
@@ -137,11 +143,11 @@ def drop_of_files(name: str) -> Drop:
     return Drop(BUCKET, "", "(?s:.*)|{period}", name, quiet_s=0)
 
 
-def load_steps(contract: FileContract, keys: Mapping[str, Path], table: str) -> list[dict[str, Any]]:
-    """The steps of a plan that make a table of these files; the last one is `load`."""
+def load_steps(contract: str, keys: Mapping[str, Path], table: str) -> list[dict[str, Any]]:
+    """The steps of a plan that make a table of these files by the task's contract of that name; the last is `load`."""
     fetches = {f"fetch_{number}": key for number, key in enumerate(keys, 1)}
     steps: list[dict[str, Any]] = [
-        {"id": "create", "tool": "warehouse.create_table", "args": {"target": table, "contract": contract.name}}
+        {"id": "create", "tool": "warehouse.create_table", "args": {"target": table, "contract": contract}}
     ]
     for step, key in fetches.items():
         steps.append({"id": step, "tool": "s3.get", "args": {"bucket": BUCKET, "key": key}, "depends_on": ["create"]})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
@@ -20,6 +21,8 @@ ACCEPT, REFUSE = "accept", "refuse"
 EXIT = {ACCEPT: 0, REFUSE: 4}
 """Outcome to exit code; a request that could not be carried out ends with 1."""
 _LONGEST_NAME = 120
+_GONE = re.compile(r"; all of them are in \w+\.\w+")
+"""What a run says of its rejects table; here it is gone when the answer is read."""
 
 
 def ending_of(code: str | None, text: str, hint: str | None) -> dict[str, Any]:
@@ -43,6 +46,7 @@ def document_of(tried: Tried, looked_up: Mapping[str, Any] | None = None) -> dic
     | `rejects` | `rows`, `by_reason`, their readable `amounts` by reason, and the `first` of them: source, line, column, value, reason |
     | `final` | whether every line is final, and the `estimated_rows` that are not with their `estimated_sum`; null if the contract says nothing of it |
     | `report_allowed` | whether a report may be written: of a bill that is an estimate it may, and no money moves |
+    | `draft` | how many words of the contract are unconfirmed guesses |
     | `files` | key, bytes and SHA-256 of each |
     | `looked_up` | for every `--row KEY` the rows of that key as they are loaded, every cell as text |
     | `checks` | every check with its verdict, both sides and their sources |
@@ -75,7 +79,8 @@ def document_of(tried: Tried, looked_up: Mapping[str, Any] | None = None) -> dic
         "report_allowed": tried.code in {None, "NOT_FINAL"},
         "files": [{"key": one.facts.key, "bytes": one.facts.size, "sha256": one.sha256} for one in tried.admitted],
         "looked_up": dict(looked_up or {}),
-        "checks": checks_of(tried.report),
+        "draft": len(contract.unconfirmed),
+        "checks": [check | {"text": by_name(tried, check["text"])} for check in checks_of(tried.report)],
     }
 
 
@@ -84,7 +89,7 @@ def by_name(tried: Tried, text: str) -> str:
     for sha256 in tried.key_of:
         name = one_line(tried.name_of(sha256), _LONGEST_NAME)
         text = text.replace(sha256, name).replace(f"{sha256[:12]}…", name)
-    return text
+    return _GONE.sub("", text)
 
 
 def at_scale(contract: FileContract, amount: Decimal) -> str:
@@ -112,8 +117,11 @@ def print_tried(document: Mapping[str, Any], title: str) -> None:
     if document["rejects"]["first"]:
         out.print(_rejects(document["rejects"]))
     shut = [check for check in document["checks"] if check["verdict"] not in {"passed", "not-applicable"}]
-    passed = len(document["checks"]) - len(shut)
-    out.print(Text(f"{passed} checks passed or did not apply, {len(shut)} did not pass", "dim"))
+    passed = sum(1 for check in document["checks"] if check["verdict"] == "passed")
+    beside = len(document["checks"]) - passed - len(shut)
+    out.print(Text(f"{passed} checks passed, {len(shut)} did not, {beside} did not apply", "dim"))
+    if document["draft"]:
+        out.print(Text(f"the contract is a draft: {document['draft']} of its words are unconfirmed guesses", "yellow"))
     for check in shut[:10]:
         out.print(Text(f"  {check['check']}: {one_line(check['text'], 400)}"))
     for key, rows in document["looked_up"].items():

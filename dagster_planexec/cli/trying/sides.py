@@ -74,7 +74,7 @@ class TriedSides:
 
 
 def load_try_spec(path: Path) -> tuple[TrySpec, FileContract, FileContract]:
-    """The specification and the contracts of vendor and ledger, each under its side's name.
+    """The specification and the contracts of vendor and ledger, which lie beside it.
 
     Raises:
         PlanexecError: BAD_CONTRACT with every field that is wrong.
@@ -92,11 +92,7 @@ def load_try_spec(path: Path) -> tuple[TrySpec, FileContract, FileContract]:
         raise PlanexecError("BAD_CONTRACT", f"{path.name}: {where}", hint=hint) from error
     except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
         raise PlanexecError("BAD_CONTRACT", f"{path.name}: {str(error)[:300]}", hint=hint) from error
-    vendor, ledger = (
-        load_contract(path.parent / file).model_copy(update={"name": name})
-        for file, name in ((spec.vendor, VENDOR), (spec.ledger, LEDGER))
-    )
-    return spec, vendor, ledger
+    return spec, load_contract(path.parent / spec.vendor), load_contract(path.parent / spec.ledger)
 
 
 def try_sides(
@@ -120,7 +116,7 @@ def try_sides(
     at, keys = period or ANY_PERIOD, keys_of([files[VENDOR]])
     judged = [contract if period is not None else without_period(contract) for contract in (vendor, ledger)]
     task, table = _task(spec, judged[0], judged[1], at), table_of("compared", at)
-    report, admitted = bench.settle(task, at, _plan(judged[0], keys, at, table), keys)
+    report, admitted = bench.settle(task, at, _plan(keys, at, table), keys)
     figures = figures_of(bench.warehouse, vendor, table_of(VENDOR, at), period)
     theirs = Tried(vendor, keys, period, _of_loading(report), figures, admitted)
     return TriedSides(theirs, ours, spec, report, task, table)
@@ -164,12 +160,12 @@ def _task(spec: TrySpec, vendor: FileContract, ledger: FileContract, period: Per
     )
 
 
-def _plan(vendor: FileContract, keys: Mapping[str, Path], period: Period, table: str) -> Plan:
+def _plan(keys: Mapping[str, Path], period: Period, table: str) -> Plan:
     source, target = table_of("lines", period, LEDGER), table_of(LEDGER, period)
     inputs = {LEDGER: {"ref": "scope.table"}, VENDOR: {"ref": "load.table"}}
     steps: list[dict[str, Any]] = [
         {"id": "scope", "tool": "warehouse.snapshot", "args": {"source": source, "target": target}},
-        *load_steps(vendor, keys, table_of(VENDOR, period)),
+        *load_steps(VENDOR, keys, table_of(VENDOR, period)),
         {"id": "compare", "tool": "reconcile", "args": {"inputs": inputs, "target": table},
          "depends_on": ["scope", "load"]},
     ]  # fmt: skip

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import gzip
 import zipfile
 from pathlib import Path
 from typing import Any
 
+import openpyxl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import yaml
 from click.testing import CliRunner
@@ -176,3 +180,61 @@ def test_a_header_cannot_write_into_the_draft(tmp_path: Path) -> None:
 
     assert "\x1b" not in text
     assert len(yaml.safe_load(text)["unconfirmed"]) > 3
+
+
+def test_a_workbook_is_drafted_too(tmp_path: Path) -> None:
+    """Of several sheets the first, and that it is a guess."""
+    book = openpyxl.Workbook()
+    sheet = book.active
+    assert sheet is not None
+    for row in (
+        ("Rechnung", "Datum", "Betrag"),
+        ("0042", dt.date(2026, 3, 1), 12.5),
+        ("43", dt.date(2026, 3, 2), 1.25),
+    ):
+        sheet.append(row)
+    book.create_sheet("Notizen")
+    book.save(tmp_path / "buch.xlsx")
+
+    draft = planexec("infer", tmp_path / "buch.xlsx").document
+    (tmp_path / "c.yaml").write_text(yaml.safe_dump(draft["contract"]))
+    tried = planexec("ingest", tmp_path / "buch.xlsx", "--contract", tmp_path / "c.yaml", "--draft").document
+
+    assert [c["type"] for c in draft["contract"]["columns"]] == ["text", "date", "decimal"]
+    assert "sheet" in draft["contract"]["unconfirmed"]
+    assert (tried["outcome"], tried["rows"], tried["sum_amount"], tried["draft"] > 5) == ("accept", 2, "13.75", True)
+
+
+def test_a_parquet_file_is_drafted_by_its_own_names(tmp_path: Path) -> None:
+    """Money in a floating type is named: it would be refused."""
+    pq.write_table(pa.table({"id": ["a", "b"], "cost": [1.5, 2.25]}), tmp_path / "x.parquet")
+
+    draft = planexec("infer", tmp_path / "x.parquet").document
+
+    assert (draft["contract"]["format"], draft["contract"]["amount"]) == ("parquet", "cost")
+    assert "double" in draft["notes"][0]
+
+
+def test_a_header_over_two_lines_is_no_line_above_it(tmp_path: Path) -> None:
+    """Records are told apart, not lines: else the first line of data would become the header."""
+    text = '"a","y\nz",amount\n1,2,2.50\n3,4,3.50\n'
+
+    draft = infer(tmp_path, text)
+
+    assert draft["records"] == 2
+    assert "skip_lines" not in draft["contract"]
+
+
+def test_a_file_without_an_end_of_line_is_no_text(tmp_path: Path) -> None:
+    """A code, and no trace of the library's limit."""
+    path = tmp_path / "x.csv"
+    path.write_bytes(b"x" * 5_000_000)
+
+    assert planexec("infer", path).document["code"] == "VALIDATION_ERROR"
+
+
+def test_what_no_suffix_says_is_drafted_in_words(tmp_path: Path) -> None:
+    """Without the two words no load by the contract could begin."""
+    contract = infer(tmp_path, CSV, "march.dat")["contract"]
+
+    assert (contract["format"], contract["compression"]) == ("delimited", "none")

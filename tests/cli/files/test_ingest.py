@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -156,3 +160,27 @@ def test_a_specification_that_cannot_be_followed(here: Path, spec: str, says: st
 
     assert (answer.exit_code, answer.document["code"]) == (1, "BAD_CONTRACT")
     assert says in answer.document["text"]
+
+
+@pytest.mark.parametrize("name", ["Rechnung März 2026.csv", "a\nb.csv", "x" * 240 + ".csv", "'; drop table x --.csv"])
+def test_a_file_may_have_any_name(here: Path, name: str) -> None:
+    """No plan or pattern is made of it but for its suffix."""
+    (here / name).write_text(LINES)
+
+    assert planexec("ingest", here / name, "--contract", here / "c.yaml").document["outcome"] == "accept"
+
+
+def test_the_folder_goes_with_the_process(here: Path) -> None:
+    """Ended by SIGTERM while it works."""
+    scratch = here / "scratch"
+    scratch.mkdir()
+    (here / "long.csv").write_text("id,day,amount\n" + "".join(f"k{n},2026-03-01,1.00\n" for n in range(400_000)))
+    command = [sys.executable, "-m", "dagster_planexec.cli.main", "ingest", str(here / "long.csv"), "--contract",
+               str(here / "c.yaml")]  # fmt: skip
+    process = subprocess.Popen(command, env={**os.environ, "TMPDIR": str(scratch)}, stdout=subprocess.DEVNULL)
+    while process.poll() is None and not list(scratch.glob("planexec-trying-*/landing/*/*")):
+        time.sleep(0.02)
+    process.terminate()
+
+    assert process.wait(30) in {143, 0}
+    assert list(scratch.glob("planexec-trying-*")) == []

@@ -202,9 +202,8 @@ def test_a_table_that_is_gone_and_a_deadline_are_codes(warehouse: DuckDbWarehous
     one = of("column_values_to_not_be_null", column="code")
     with pytest.raises(PortError, match="TABLE_GONE"):
         ask(warehouse, one, table="staging.absent")
-    for seconds in (0.0, 0.05):  # before the first statement, and somewhere among those of the library
-        with pytest.raises(PortError, match="TIMEOUT"):
-            ask(warehouse, one, deadline_s=seconds)
+    with pytest.raises(PortError, match="TIMEOUT"):
+        ask(warehouse, one, deadline_s=0.0)
     assert ask(warehouse, one).outcomes[0].success
 
 

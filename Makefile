@@ -7,7 +7,7 @@
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-WORKERS ?= 2
+WORKERS ?= 3
 
 # The first interpreter that is new enough and can make a virtual environment.
 # 3.11 comes first because constraints.txt is resolved with it.
@@ -44,11 +44,11 @@ ui: $(STAMP) ## the same world in the Dagster UI, sensors on; Ctrl-C stops it
 
 .PHONY: test
 test: $(STAMP) ## every test
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .PHONY: fast
 fast: $(STAMP) ## the tests that start no `dagster dev`
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m 'not slow'
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m 'not slow'
 
 .PHONY: chaos
 chaos: $(STAMP) ## kill -9 at 50 points of a month, then run it again; some four minutes

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+_LONG = {"test_matrix.py", "test_months.py", "test_every_fault.py"}
+"""Files of more than a minute that start no server."""
 _LOCAL_NAMES = {"localhost", "localhost.localdomain", "", None, socket.gethostname()}
 
 
@@ -29,6 +31,15 @@ def is_local(host: object) -> bool:
     except ValueError:
         return False
     return found.is_loopback or found.is_unspecified
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that start servers and processes go first: the last file of a run is then a short one.
+
+    Shared out by file, a long file that begins last keeps one worker busy while the others have nothing left.
+    """
+    slow = {item.path for item in items if item.get_closest_marker("slow") is not None}
+    items.sort(key=lambda item: 0 if item.path in slow else 1 if item.path.name in _LONG else 2)
 
 
 @pytest.fixture(scope="session", autouse=True)

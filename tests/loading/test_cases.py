@@ -275,11 +275,11 @@ REFUSED: dict[str, tuple[FileContract, list[tuple[str, bytes]], str, str]] = {
     ),
     "17": (
         invoices(trailers=(TRL,)), [("v.csv", case_file("17").read_bytes())],
-        "CONTROL_TOTAL_MISMATCH", "states 5 rows; the table has 4 rows (amount 390.00)",
+        "CONTROL_TOTAL_MISMATCH", "states 5 rows, amount 500.00; the table has 4 rows, amount 390.00",
     ),
     "17-sum-alone": (
         invoices(trailers=(TRL,)), [("v.csv", (BODY + "TRL,2,30.01").encode())],
-        "CONTROL_TOTAL_MISMATCH", "states amount 30.01; the table has amount 30.00",
+        "CONTROL_TOTAL_MISMATCH", "states 2 rows, amount 30.01; the table has 2 rows, amount 30.00",
     ),
     "17-cut-off": (
         invoices(trailers=(TRL,)), [("v.csv", BODY.encode())], "CONTROL_TOTAL_MISMATCH", "no trailer 'TRL'..."

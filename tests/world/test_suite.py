@@ -98,7 +98,7 @@ def test_a_task_with_a_bad_suite_cannot_be_built(tmp_path: Path) -> None:
             replace(built, deliverables=(Deliverable("lines", ("run_sql",), suite=path),))
     replace(built, deliverables=(Deliverable("lines", ("run_sql",), suite=good),))
     lazy = (
-        "import sys; from assets.vendor_reconciliation.task import TASK; "
+        "import sys; from assets.council_spend.task import TASK; "
         "print(TASK.deliverables[0].suite.name, 'great_expectations' in sys.modules)"
     )
     seen = subprocess.run([sys.executable, "-c", lazy], check=True, capture_output=True, text=True, timeout=60)

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from dagster_planexec.contract.file.column import Closed, Column, Word
+from dagster_planexec.contract.file.reading import read_yaml
 from dagster_planexec.contract.file.rules import Allowed, Currency, Final, Sign, TrailerRule, Window
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.world.delivery.headers import normal_header
@@ -263,21 +264,7 @@ def load_contract(path: Path, *, draft: bool = False) -> FileContract:
     Raises:
         PlanexecError: BAD_CONTRACT with every field that is wrong, or with what is still a guess.
     """
-    import yaml  # noqa: PLC0415 - only tasks that read contracts pay for it
-
-    hint = f"correct {path.name}; docs/contracts.md lists the vocabulary"
-    try:
-        contract = FileContract.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
-    except ValidationError as error:
-        where = "; ".join(
-            f"{'.'.join(str(part) for part in item['loc']) or 'contract'}: {item['msg']}"
-            for item in error.errors(include_url=False, include_input=False)[:10]
-        )
-        raise PlanexecError("BAD_CONTRACT", f"{path.name}: {where}", hint=hint) from error
-    except RecursionError as error:
-        raise PlanexecError("BAD_CONTRACT", f"{path.name}: nested too deeply to be read", hint=hint) from error
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise PlanexecError("BAD_CONTRACT", f"{path.name}: {str(error)[:300]}", hint=hint) from error
+    contract = read_yaml(path, FileContract, whole="contract", page="docs/contracts.md")
     if contract.unconfirmed and not draft:
         raise PlanexecError(
             "BAD_CONTRACT",

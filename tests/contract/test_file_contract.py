@@ -52,6 +52,16 @@ def _columns(index: int, **changes: Any) -> dict[str, Any]:
     [
         (_columns(2, formats=[]), None),
         (_columns(1, formats=["%Y"]), "formats is for date columns, this is decimal"),
+        *((_columns(2, formats=[form]), f"the date format {form!r} makes no whole day") for form in (
+            "%s", "%D", "%F", "%e/%m/%Y", "%Q", "%Y-%m-%d %Z", "%", "%Y-%m-%d %", "%%", "2026-03-01", "%Y-%m", "%m-%d",
+            "%d/%m", "%Y %y-%m-%d", "%m %b %d %Y", "%d %d %m %Y", "%H:%M", "%Y", "%j", "%Y-%j %d", "%z %Y-%m-%d",
+            "%-d/%m/%Y", "%A %d %B %Y", "%d/%m/%Y %H %H", "%Y-%U", "%G-%V-%u", "%c", "%x")),
+        *((_columns(2, formats=[form]), None) for form in (
+            "%Y%m%d", "%d %B %Y", "%Y%j", "%d-%b-%y %I:%M:%S.%f %p", "%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M:%S%z",
+            "EXCEL_1904")),
+        *((_columns(2, zone=zone), f"no zone {zone!r}") for zone in (
+            "localtime", "Mars/Olympus", "", "../etc/passwd", "europe/london", "+01:00")),
+        (_columns(2, zone="Europe/Kyiv"), None),
         (_columns(0, exponent=True), "exponent is for decimal and integer columns, this is text"),
         (_columns(1, minor_units=3), "minor units make 3 decimals, and scale is 2"),
         (_columns(1, currency_signs=["1$"]), "a currency sign holds a character"),

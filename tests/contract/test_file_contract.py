@@ -62,6 +62,20 @@ def _columns(index: int, **changes: Any) -> dict[str, Any]:
         *((_columns(2, zone=zone), f"no zone {zone!r}") for zone in (
             "localtime", "Mars/Olympus", "", "../etc/passwd", "europe/london", "+01:00")),
         (_columns(2, zone="Europe/Kyiv"), None),
+        *(({**GOOD, role: mark}, f"{role} is {mark!r}: it is one ASCII character")
+          for role in ("delimiter", "quote", "escape") for mark in ("\n", "\r", "\0", "a", "7", "§", "\u2028")),
+        *(({**GOOD, role: mark}, f"{role} is a blank") for role in ("quote", "escape") for mark in (" ", "\t")),
+        ({**GOOD, "quote": ","}, "delimiter and quote are both ','"),
+        ({**GOOD, "escape": ","}, "delimiter and escape are both ','"),
+        ({**GOOD, "delimiter": "'", "quote": "'", "escape": "'"}, "delimiter and quote are both"),
+        *(({**GOOD, **marks}, None) for marks in (
+            {"delimiter": "\t"}, {"delimiter": " "}, {"delimiter": "\x1f"}, {"escape": '"'},
+            {"quote": "'", "escape": "\\"},
+            {"delimiter": "|", "quote": None})),
+        ({**GOOD, "key": ["charge_id", "charge_id"]}, "key names one column twice"),
+        *(({**GOOD, "name": name}, "name: String should match") for name in (
+            "", " ", "a b", "-a", ".a", "a/b", "a\n", "é", "a" * 64, "x'; drop", "1\u0663")),
+        *(({**GOOD, "name": name}, None) for name in ("a" * 63, "Vendor-2.v_1", "0")),
         (_columns(0, exponent=True), "exponent is for decimal and integer columns, this is text"),
         (_columns(1, minor_units=3), "minor units make 3 decimals, and scale is 2"),
         (_columns(1, currency_signs=["1$"]), "a currency sign holds a character"),

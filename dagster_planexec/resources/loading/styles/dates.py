@@ -12,8 +12,8 @@ from dagster_planexec.resources.loading.styles.sql import BLANKS, filled, litera
 from dagster_planexec.world.ingest import EXCEL_1900, EXCEL_1904, TextColumn
 
 _FIRST_DAY, _LAST_DAY = "date '1900-01-01'", "date '9999-12-31'"
-"""Days outside are typing errors: `%Y` reads the 26 of 02/03/26 as the year 26. `infinity`, a day to DuckDB, lies behind
-the last."""
+"""Days outside are typing errors: `%Y` reads the 26 of 02/03/26 as the year 26. `infinity`, a day to DuckDB, is
+behind the last."""
 _FIRST_SERIAL = 61
 """Day numbers below it are refused: two calendars disagree on those of 1900, and an empty date is written as 0 or 1."""
 _DAY_ZERO = {EXCEL_1900: "date '1899-12-30'", EXCEL_1904: "date '1904-01-01'"}

@@ -87,7 +87,7 @@ def _follows(form: str, at: int) -> bool:
 
 def _verbatim(text: str) -> str:
     r"""What stands between directives; DuckDB takes a run of blanks for any other."""
-    return r"\s+".join(re.escape(part) for part in re.split(r"\s+", text))
+    return r"\s+".join(re.escape(part) for part in re.split(r"\s+", text, flags=re.ASCII))
 
 
 def _in_zone(column: TextColumn, form: str, zone: str, text: str) -> str:

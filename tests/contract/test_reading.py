@@ -61,10 +61,12 @@ WHOLE = {
     "half a character": ('sheet: "\\ud800"', "sheet: '\\ud800' holds half a character"),
     "a key that is no text": ("currencies: {NO: 2}", "'NO' before a colon is not text"),
     "a key that is a list": ("? [a]\n: 1", "before a colon is not text"),
+    "a merge": ("window: {<<: {days_before: 1}}", "'<<' before a colon is not text"),
+    "no character": ('sheet: "\\UFFFFFFFF"', "c.yaml: "),
     "an alias of itself": ("nulls: &a [*a]", "recursive"),
     "laughs": (f"nulls: [&a0 [x], {LAUGHS}]", "its aliases or its nesting"),
     "two documents": ("---\nname: d", "expected a single document"),
-    "too long": (f"# {'x' * MOST_BYTES}", "more than 1,048,576 bytes"),
+    "too long": (f"# {'x' * MOST_BYTES}", "more than 262,144 bytes"),
     "no text": ("\0", "special characters"),
 }  # fmt: skip
 MISTAKES = [(GOOD.replace("WORD", word), says) for word, says in COLUMN.values()] + [
@@ -92,7 +94,7 @@ def test_no_word_is_changed_into_another(tmp_path: Path, text: str, says: str) -
 
 
 def test_what_the_mistakes_are_made_of_is_right(tmp_path: Path) -> None:
-    """Anchors and merges as well, as long as nothing is said twice."""
+    """Anchors as well, as long as nothing is said twice."""
     path = tmp_path / "c.yaml"
     path.write_text(
         GOOD.replace("WORD", "scale: 3, exponent: true")

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     import yaml
 
 _M = TypeVar("_M", bound=BaseModel)
-MOST_BYTES = 1 << 20
-"""Bytes of such a file; the longest that people write has a hundredth of it."""
+MOST_BYTES = 1 << 18
+"""Bytes of such a file; the longest that people write has a twentieth of it."""
 _MOST_UNFOLDED = 4 << 20
 """Characters and words that its aliases may unfold to."""
 _DEEPEST = 30
@@ -82,6 +82,9 @@ def _loaded(text: str) -> object:
     loader = _loader()(text)
     try:
         return loader.get_single_data()
+    except (ArithmeticError, AttributeError, LookupError, TypeError) as error:  # of PyYAML, met by odd text
+        msg = f"it cannot be read as YAML: {error}"
+        raise _UnfitError(msg) from error
     finally:
         loader.dispose()
 
@@ -129,7 +132,7 @@ def _loader() -> type[yaml.SafeLoader]:
             _refuse(node, f"{_written(node)} is no mapping")
         seen: set[str] = set()
         for key, _ in node.value:
-            if not isinstance(key, yaml.ScalarNode) or key.tag not in {_STR, _MERGE}:
+            if not isinstance(key, yaml.ScalarNode) or key.tag != _STR:
                 _refuse(key, f"the word {_written(key)} before a colon is not text; {_QUOTES}")
             if key.value in seen:
                 _refuse(key, f"the word {_written(key)} stands there twice, and only one can be meant")
@@ -153,7 +156,7 @@ def _loader() -> type[yaml.SafeLoader]:
     return Literal
 
 
-_STR, _MERGE = "tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"
+_STR = "tag:yaml.org,2002:str"
 
 
 def _plain(data: object) -> object:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from dagster_planexec.contract.file.column import Closed, Column, Word
+from dagster_planexec.contract.file.reading import read_yaml
 from dagster_planexec.contract.file.rules import Allowed, Currency, Final, Sign, TrailerRule, Window
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.world.delivery.headers import normal_header
@@ -45,7 +46,7 @@ REJECT_CODES = ("BAD_AMOUNT", "BAD_DATE", "SCALE_OVERFLOW", "RAGGED_ROW", "BAD_E
 class FileContract(Closed):
     """What is declared about a delivery, and about the table it becomes."""
 
-    name: str
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")
     version: str
     unconfirmed: tuple[str, ...] = ()
     """What `planexec infer` guessed and nobody has confirmed yet. A contract with any is a draft, and loads nothing."""
@@ -129,6 +130,8 @@ class FileContract(Closed):
         if len(set(names)) != len(names):
             yield "two columns have one name"
             return
+        if len(set(self.key)) != len(self.key):
+            yield "key names one column twice"
         headers = [self.normal(header) for column in self.columns for header in (*column.aliases, *column.minus)]
         if len(set(headers)) != len(headers):
             yield "one header belongs to two columns"
@@ -174,6 +177,13 @@ class FileContract(Closed):
     def _wrong_fields(self) -> Iterator[str]:
         if self.sign is not None and set(self.sign.positive) & set(self.sign.negative):
             yield "sign: one kind of document is positive and negative"
+        for role, mark in (("delimiter", self.delimiter), ("quote", self.quote), ("escape", self.escape)):
+            if mark is not None and (not mark.isascii() or mark.isalnum() or mark in "\r\n\0"):
+                yield f"{role} is {mark!r}: it is one ASCII character, and no letter, digit, line end or NUL"
+            elif mark is not None and role != "delimiter" and mark in " \t":
+                yield f"{role} is a blank"
+        if self.delimiter in {self.quote, self.escape}:  # quote and escape alike: the quote is doubled
+            yield f"delimiter and {'quote' if self.delimiter == self.quote else 'escape'} are both {self.delimiter!r}"
         if self.quote is None and self.escape is not None:
             yield "escape stands before a quote, and nothing is quoted"
         if not self.header and (self.normalise_headers or self.repeated_headers == "drop"):
@@ -263,21 +273,7 @@ def load_contract(path: Path, *, draft: bool = False) -> FileContract:
     Raises:
         PlanexecError: BAD_CONTRACT with every field that is wrong, or with what is still a guess.
     """
-    import yaml  # noqa: PLC0415 - only tasks that read contracts pay for it
-
-    hint = f"correct {path.name}; docs/contracts.md lists the vocabulary"
-    try:
-        contract = FileContract.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
-    except ValidationError as error:
-        where = "; ".join(
-            f"{'.'.join(str(part) for part in item['loc']) or 'contract'}: {item['msg']}"
-            for item in error.errors(include_url=False, include_input=False)[:10]
-        )
-        raise PlanexecError("BAD_CONTRACT", f"{path.name}: {where}", hint=hint) from error
-    except RecursionError as error:
-        raise PlanexecError("BAD_CONTRACT", f"{path.name}: nested too deeply to be read", hint=hint) from error
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise PlanexecError("BAD_CONTRACT", f"{path.name}: {str(error)[:300]}", hint=hint) from error
+    contract = read_yaml(path, FileContract, whole="contract", page="docs/contracts.md")
     if contract.unconfirmed and not draft:
         raise PlanexecError(
             "BAD_CONTRACT",

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}\Z")
 _GONE = re.compile(r"Catalog Error: (Table|View|Schema) with name .{1,200}? does not exist", re.DOTALL)
+_TOO_WIDE = re.compile(r"Overflow in (?:HUGEINT|[a-z]+ of DECIMAL|SUM)")
+_WIDEST = 38
 _NO_SPACE = (
     "no space left",
     "disk full",
@@ -58,6 +60,9 @@ def port_error(error: Exception, file: str) -> PortError:
         code, hint = "VALIDATION_ERROR", "correct the SQL that is named"
     elif isinstance(error, duckdb.PermissionException) or "configuration has been locked" in text:
         code, hint = "FORBIDDEN", "SQL of a task reaches tables of its warehouse and nothing else"
+    elif isinstance(error, duckdb.OutOfRangeException) and _TOO_WIDE.search(text):
+        code, hint = "SCALE_OVERFLOW", "look at the largest amounts; with a smaller precision they are refused by row"
+        seen = f"amounts add up to more than the {_WIDEST} digits that a DECIMAL holds: {seen}"
     else:
         code, hint = "INTERNAL", ""
     return PortError(code, f"warehouse {file}: {seen}", hint=hint)

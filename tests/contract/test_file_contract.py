@@ -52,6 +52,30 @@ def _columns(index: int, **changes: Any) -> dict[str, Any]:
     [
         (_columns(2, formats=[]), None),
         (_columns(1, formats=["%Y"]), "formats is for date columns, this is decimal"),
+        *((_columns(2, formats=[form]), f"the date format {form!r} makes no whole day") for form in (
+            "%s", "%D", "%F", "%e/%m/%Y", "%Q", "%Y-%m-%d %Z", "%", "%Y-%m-%d %", "%%", "2026-03-01", "%Y-%m", "%m-%d",
+            "%d/%m", "%Y %y-%m-%d", "%m %b %d %Y", "%d %d %m %Y", "%H:%M", "%Y", "%j", "%Y-%j %d", "%z %Y-%m-%d",
+            "%-d/%m/%Y", "%A %d %B %Y", "%d/%m/%Y %H %H", "%Y-%U", "%G-%V-%u", "%c", "%x")),
+        *((_columns(2, formats=[form]), None) for form in (
+            "%Y%m%d", "%d %B %Y", "%Y%j", "%d-%b-%y %I:%M:%S.%f %p", "%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M:%S%z",
+            "EXCEL_1904")),
+        *((_columns(2, zone=zone), f"no zone {zone!r}") for zone in (
+            "localtime", "Mars/Olympus", "", "../etc/passwd", "europe/london", "+01:00")),
+        (_columns(2, zone="Europe/Kyiv"), None),
+        *(({**GOOD, role: mark}, f"{role} is {mark!r}: it is one ASCII character")
+          for role in ("delimiter", "quote", "escape") for mark in ("\n", "\r", "\0", "a", "7", "§", "\u2028")),
+        *(({**GOOD, role: mark}, f"{role} is a blank") for role in ("quote", "escape") for mark in (" ", "\t")),
+        ({**GOOD, "quote": ","}, "delimiter and quote are both ','"),
+        ({**GOOD, "escape": ","}, "delimiter and escape are both ','"),
+        ({**GOOD, "delimiter": "'", "quote": "'", "escape": "'"}, "delimiter and quote are both"),
+        *(({**GOOD, **marks}, None) for marks in (
+            {"delimiter": "\t"}, {"delimiter": " "}, {"delimiter": "\x1f"}, {"escape": '"'},
+            {"quote": "'", "escape": "\\"},
+            {"delimiter": "|", "quote": None})),
+        ({**GOOD, "key": ["charge_id", "charge_id"]}, "key names one column twice"),
+        *(({**GOOD, "name": name}, "name: String should match") for name in (
+            "", " ", "a b", "-a", ".a", "a/b", "a\n", "é", "a" * 64, "x'; drop", "1\u0663")),
+        *(({**GOOD, "name": name}, None) for name in ("a" * 63, "Vendor-2.v_1", "0")),
         (_columns(0, exponent=True), "exponent is for decimal and integer columns, this is text"),
         (_columns(1, minor_units=3), "minor units make 3 decimals, and scale is 2"),
         (_columns(1, currency_signs=["1$"]), "a currency sign holds a character"),

@@ -66,8 +66,9 @@ def test_the_last_digit_is_that_of_both_sides():
 def test_a_column_or_a_code():
     """A currency in capitals is a code; anything else is a column."""
     spec = ReconcileSpec(currency={"ledger": "EUR", "vendor": "code"})
+    found = comparison_of(spec, sides(contract(currency="EUR")), MARCH)
 
-    assert [(s.currency, s.currency_column) for s in resolved(spec).sides] == [("EUR", None), (None, "code")]
+    assert [(s.currency, s.currency_column) for s in found.sides] == [("EUR", None), (None, "code")]
 
 
 WRONG = {
@@ -104,7 +105,27 @@ def test_a_mistake_is_named(tmp_path, text, message):
     assert message in error.value.message
 
 
+def test_a_code_is_what_each_contract_says():
+    """Amounts of one currency are not called another, on either side."""
+    euros = contract(currency=None, currencies={"EUR": 2}, currency_column="code")
+    several = contract(currency=None, currencies={"EUR": 2, "USD": 2}, currency_column="code")
+    spec = ReconcileSpec(currency="EUR")
+
+    found = comparison_of(spec, sides(contract(currency="EUR"), euros), MARCH)
+    assert [side.currency for side in found.sides] == ["EUR", "EUR"]
+    for one, other, says in (
+        (contract(), contract(), "side ledger says USD"),
+        (contract(currency="EUR"), contract(), "side vendor says USD"),
+        (euros, several, "side vendor says EUR, USD"),
+    ):
+        with pytest.raises(PlanexecError, match="BAD_CONTRACT") as error:
+            comparison_of(spec, sides(one, other), MARCH)
+        assert says in error.value.message
+
+
 UNFIT = {
+    "a currency that is no column": ({"currency": "money"}, "currency names 'money', which is no column"),
+    "a currency of no contract": ({"currency": "EUR"}, "currency says EUR, and contract 'c' of side ledger says USD"),
     "no such column": ({"amount": "total"}, "amount names 'total', which is no column"),
     "an amount that is text": ({"amount": "code"}, "amount 'code' is not a decimal"),
     "a period that is no date": ({"period": "code"}, "period 'code' is not a date"),

@@ -101,6 +101,10 @@ def test_dates_are_days_of_the_declared_zone(tmp_path: Path) -> None:
 REFUSED: dict[str, tuple[FileContract, bytes, str, str]] = {
     "double": (columns(), written({**GOOD, "amount": pa.array([0.1, 0.2])}), "BAD_AMOUNT", "DOUBLE"),
     "float": (columns(), written({**GOOD, "amount": pa.array([0.1, 0.2], pa.float32())}), "BAD_AMOUNT", "FLOAT"),
+    "decimal-of-76-digits": (
+        columns(), written({**GOOD, "amount": pa.array([Decimal("1.10"), Decimal(2)], pa.decimal256(50, 2))}),
+        "BAD_AMOUNT", "of type DECIMAL(50,2), which has more than the 38 digits",
+    ),
     "key-as-double": (columns(), written({**GOOD, "id": pa.array([2.0**53, 1.0])}), "BAD_FORMAT", "DOUBLE"),
     "nested": (columns(), written({**GOOD, "id": pa.array([["a"], ["b"]])}), "BAD_FORMAT", "VARCHAR[]"),
     "bytes": (columns(), written({**GOOD, "id": pa.array([b"a", b"b"])}), "BAD_FORMAT", "BLOB"),

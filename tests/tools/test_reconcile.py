@@ -237,7 +237,7 @@ def test_currencies(tmp_path, ledger, vendor, stated, code, lines):
 
 def test_two_sides_of_two_currencies(tmp_path):
     """Each of one currency, and not of the same: nothing is compared."""
-    on = desk(tmp_path, ReconcileSpec(currency={"ledger": "USD", "vendor": "EUR"}), currency=None)
+    on = desk(tmp_path, contracts=(None, contract(currency="EUR")), currency=None)
     fill(on, [("A", "1.00")], [("A", "1.00")])
 
     result, verdicts = judged(on)

@@ -8,7 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from dagster_planexec.cli.trying.bench import BUCKET, Bench, keys_of
 from dagster_planexec.cli.trying.delivery import (
@@ -22,10 +22,10 @@ from dagster_planexec.cli.trying.delivery import (
 )
 from dagster_planexec.cli.trying.figures import figures_of
 from dagster_planexec.contract.file.column import Closed
+from dagster_planexec.contract.file.reading import read_yaml
 from dagster_planexec.contract.file_contract import FileContract, load_contract
 from dagster_planexec.contract.reconcile.spec import ReconcileSpec
 from dagster_planexec.contract.task import Deliverable, Limits, NamedInput, Scope, Task
-from dagster_planexec.errors import PlanexecError
 from dagster_planexec.journal.run_report import RunReport
 from dagster_planexec.plan.model import Plan
 from dagster_planexec.world.period import Period
@@ -79,19 +79,7 @@ def load_try_spec(path: Path) -> tuple[TrySpec, FileContract, FileContract]:
     Raises:
         PlanexecError: BAD_CONTRACT with every field that is wrong.
     """
-    import yaml  # noqa: PLC0415 - only this verb pays for it
-
-    hint = f"correct {path.name}; docs/reconcile.md lists the vocabulary"
-    try:
-        spec = TrySpec.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")) or {})
-    except ValidationError as error:
-        where = "; ".join(
-            f"{'.'.join(str(part) for part in item['loc']) or 'spec'}: {item['msg']}"
-            for item in error.errors(include_url=False, include_input=False)[:10]
-        )
-        raise PlanexecError("BAD_CONTRACT", f"{path.name}: {where}", hint=hint) from error
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
-        raise PlanexecError("BAD_CONTRACT", f"{path.name}: {str(error)[:300]}", hint=hint) from error
+    spec = read_yaml(path, TrySpec, whole="spec", page="docs/reconcile.md", empty=True)
     return spec, load_contract(path.parent / spec.vendor), load_contract(path.parent / spec.ledger)
 
 

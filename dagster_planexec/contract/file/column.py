@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from dagster_planexec.contract.file.dates import is_zone, wrong_format
 from dagster_planexec.world.ingest import Negative, NumberStyle, TextColumn, TextRule, TextType, sql_type
 
 Word = Annotated[str, Field(min_length=1, max_length=200)]
@@ -96,6 +97,12 @@ class Column(Closed):
         for word, kinds in _BELONG.items():
             if self.type not in kinds and getattr(self, word) != type(self).model_fields[word].default:
                 yield f"{word} is for {' and '.join(kinds)} columns, this is {self.type}"
+        for form in self.formats:
+            wrong = wrong_format(form)
+            if wrong is not None:
+                yield f"the date format {form[:80]!r} makes no whole day: {wrong}"
+        if not is_zone(self.zone):
+            yield f"there is no zone {self.zone[:60]!r}; name an IANA zone, such as Europe/London"
 
     @property
     def sql_type(self) -> str:

@@ -164,6 +164,10 @@ def _currency(spec: ReconcileSpec, side: DeclaredSide, sides: Sequence[DeclaredS
         return (side.contract.currency, None) if column is None else (None, column)
     name = str(given)
     if name.isupper():
+        declared = {side.contract.currency} if side.contract.currency is not None else set(side.contract.currencies)
+        if declared != {name}:
+            said = ", ".join(sorted(str(code) for code in declared))
+            _bad(f"currency says {name}, and contract {side.contract.name!r} of side {side.name} says {said}")
         return name, None
     if _column(side, name, "currency").type != "text":
         _bad(f"currency {name!r} is not text")

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from dagster_planexec.contract.file.column import Closed
-from dagster_planexec.errors import PlanexecError
+from dagster_planexec.contract.file.reading import read_yaml
 from dagster_planexec.world.sides.comparison.shape import Match, Word
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,62}$")]
@@ -100,22 +100,7 @@ def load_spec(path: Path) -> ReconcileSpec:
     Raises:
         PlanexecError: BAD_CONTRACT with every field that is wrong.
     """
-    import yaml  # noqa: PLC0415 - only tasks that read specifications pay for it
-
-    hint = f"correct {path.name}; docs/reconcile.md lists the vocabulary"
-    try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-        return ReconcileSpec.model_validate({} if data is None else data)
-    except ValidationError as error:
-        where = "; ".join(
-            f"{'.'.join(str(part) for part in item['loc']) or 'spec'}: {item['msg']}"
-            for item in error.errors(include_url=False, include_input=False)[:10]
-        )
-        raise PlanexecError("BAD_CONTRACT", f"{path.name}: {where}", hint=hint) from error
-    except RecursionError as error:
-        raise PlanexecError("BAD_CONTRACT", f"{path.name}: nested too deeply to be read", hint=hint) from error
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise PlanexecError("BAD_CONTRACT", f"{path.name}: {str(error)[:300]}", hint=hint) from error
+    return read_yaml(path, ReconcileSpec, whole="spec", page="docs/reconcile.md", empty=True)
 
 
 def json_schema() -> dict[str, Any]:

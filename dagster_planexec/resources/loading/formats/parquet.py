@@ -25,6 +25,8 @@ _INTEGERS = {f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMAL
     "UINTEGER",
 }
 _DECIMAL = re.compile(r"DECIMAL\(\d+,(\d+)\)")
+_TOO_WIDE = "DECIMAL256"
+"""What a decimal of more than 38 digits is called here; DuckDB reads it as a DOUBLE."""
 _TEXT = ("VARCHAR", "UUID", "BOOLEAN")
 
 
@@ -38,15 +40,21 @@ def columns_of(connection: duckdb.DuckDBPyConnection, part: Part) -> tuple[list[
 
     path = str(part.path.absolute())
     try:
-        schema = connection.execute("select name, num_children from parquet_schema(?)", [path]).fetchall()
+        schema = connection.execute(
+            "select name, num_children, converted_type, precision, scale from parquet_schema(?)", [path]
+        ).fetchall()
         kinds = connection.execute("describe select * from read_parquet(?)", [path]).fetchall()
     except duckdb.Error as error:
         raise cut_off(part, error) from error
-    names, at = [], 1
+    names: list[str] = []
+    types, at = [str(kind[1]) for kind in kinds], 1
     while at < len(schema):
-        names.append(str(schema[at][0]))
+        name, _, kind, precision, scale = schema[at]
+        if kind == "DECIMAL" and types[len(names) : len(names) + 1] == ["DOUBLE"]:
+            types[len(names)] = f"{_TOO_WIDE}({precision},{scale})"
+        names.append(str(name))
         at = _behind(schema, at)
-    return names, [str(kind[1]) for kind in kinds]
+    return names, types
 
 
 def _behind(schema: Sequence[tuple[object, ...]], at: int) -> int:
@@ -98,6 +106,8 @@ def _text(part: Part, column: TextColumn, index: int, kind: str) -> str:
     if scaled is not None:  # the zeros at its end are the type's, not the value's
         return f"rtrim(rtrim({text}, '0'), '.')" if scaled[1] != "0" else text
     number = column.type in {"decimal", "integer"}
+    if kind.startswith(_TOO_WIDE):
+        raise _not_exact(part, column, kind.replace("256", ""), "has more than the 38 digits that can be read exactly")
     raise _not_exact(part, column, kind, "holds no exact amount" if number else "is no text, number or date")
 
 
@@ -106,7 +116,9 @@ def _not_exact(part: Part, column: TextColumn, kind: str, what: str) -> PortErro
     return PortError(
         "BAD_AMOUNT" if number else "BAD_FORMAT",
         f"{part.name}: the column for {column.name!r} is of type {kind[:40]}, which {what}",
-        hint="ask the vendor for a DECIMAL column" if number else "ask the vendor for a column of text",
+        hint="ask the vendor for a DECIMAL column of up to 38 digits"
+        if number
+        else "ask the vendor for a column of text",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import groupby
 from zoneinfo import ZoneInfo
@@ -10,11 +11,16 @@ from dagster_planexec.errors import PortError
 from dagster_planexec.resources.loading.styles.sql import BLANKS, filled, literal
 from dagster_planexec.world.ingest import EXCEL_1900, EXCEL_1904, TextColumn
 
-_FIRST_DAY, _LAST_DAY = "date '1900-01-01'", "date '9999-12-30'"
-"""Days outside are typing errors: `%Y` reads the 26 of 02/03/26 as the year 26, and `infinity` as a day."""
+_FIRST_DAY, _LAST_DAY = "date '1900-01-01'", "date '9999-12-31'"
+"""Days outside are typing errors: `%Y` reads the 26 of 02/03/26 as the year 26. `infinity`, a day to DuckDB, is
+behind the last."""
 _FIRST_SERIAL = 61
 """Day numbers below it are refused: two calendars disagree on those of 1900, and an empty date is written as 0 or 1."""
 _DAY_ZERO = {EXCEL_1900: "date '1899-12-30'", EXCEL_1904: "date '1904-01-01'"}
+_WIDTHS = {"%Y": 4, "%y": 2, "%m": 2, "%d": 2, "%j": 3, "%H": 2, "%I": 2, "%M": 2, "%S": 2, "%f": 6}
+"""Digits of a directive where no separator says where it ends."""
+_DIRECTIVE = re.compile("%[A-Za-z]")
+_TIGHT = re.compile(f"(?:{'|'.join(_WIDTHS)})(?:[0-9]|{'|'.join(_WIDTHS)})|[0-9](?:{'|'.join(_WIDTHS)})")
 _OFFSET = r"[+-](?:0[0-9]|1[0-4])(?::?[0-5][0-9])?"
 
 
@@ -33,6 +39,10 @@ def _days(column: TextColumn, text: str) -> Iterator[str]:
         match kind:
             case "plain":
                 yield f"cast(try_strptime({text}, [{', '.join(literal(form) for form in formats)}]) as date)"
+            case "tight":
+                for form in formats:
+                    read = f"cast(try_strptime({text}, {literal(form)}) as date)"
+                    yield f"case when regexp_full_match({text}, {_in_full(form)}) then {read} end"
             case "offset":
                 zone = _zone(column)
                 yield from (_in_zone(column, form, zone, text) for form in formats)
@@ -46,7 +56,38 @@ def _days(column: TextColumn, text: str) -> Iterator[str]:
 def _kind(form: str) -> str:
     if form in _DAY_ZERO:
         return form
-    return "offset" if "%z" in form or "%Z" in form else "plain"
+    if "%z" in form or "%Z" in form:
+        return "offset"
+    return "tight" if _TIGHT.search(form) else "plain"
+
+
+def _in_full(form: str) -> str:
+    """The pattern of a format in which digits follow digits: 2026111 is 1 November or 11 January, so it is neither."""
+    parts, last = [], 0
+    for found in _DIRECTIVE.finditer(form):
+        parts.append(_verbatim(form[last : found.start()]))
+        last, width = found.end(), _WIDTHS.get(found[0])
+        if width is None:
+            parts.append(".+")
+        elif _follows(form, found.start()) or _goes_on(form, found.end()):
+            parts.append(f"[0-9]{{{width}}}")
+        else:
+            parts.append("[0-9]+")
+    parts.append(_verbatim(form[last:]))
+    return literal(f"(?s)[{BLANKS}]*{''.join(parts)}[{BLANKS}]*")
+
+
+def _goes_on(form: str, at: int) -> bool:
+    return form[at : at + 1].isdigit() or form[at : at + 2] in _WIDTHS
+
+
+def _follows(form: str, at: int) -> bool:
+    return form[at - 1 : at].isdigit() or form[max(0, at - 2) : at] in _WIDTHS
+
+
+def _verbatim(text: str) -> str:
+    r"""What stands between directives; DuckDB takes a run of blanks for any other."""
+    return r"\s+".join(re.escape(part) for part in re.split(r"\s+", text, flags=re.ASCII))
 
 
 def _in_zone(column: TextColumn, form: str, zone: str, text: str) -> str:
@@ -59,6 +100,8 @@ def _in_zone(column: TextColumn, form: str, zone: str, text: str) -> str:
     # DuckDB takes +99:00 for an offset, and the Z of UTC for none.
     bounded = f"regexp_full_match({text}, {literal(f'(?s).*(?:[zZ]|{_OFFSET})[{BLANKS}]*')})"
     numeric = f"regexp_replace({text}, '[zZ]([{BLANKS}]*)$', '+00:00')"
+    if _TIGHT.search(form):
+        bounded += f" and regexp_full_match({text}, {_in_full(form)})"
     at = f"timezone({literal(zone)}, try_strptime({numeric}, {literal(form)}))"
     return f"case when {bounded} then cast({at} as date) end"
 

@@ -22,6 +22,8 @@ from dagster_planexec.world.subject import Subject, landed
 
 ROWS = "rows of data"
 """What a count is called among the columns that are summed up; none of them can be called so."""
+_WIDEST = 38
+"""Digits of a sum that can be stated: what a DECIMAL holds."""
 _COUNT = re.compile(r"[0-9]{1,18}")
 
 
@@ -77,9 +79,10 @@ class StatedTotals(Probe):
         return totals
 
     def _sum(self, of: str, text: str) -> Decimal | None:
-        """Written as the cells of its column are."""
+        """Written as the cells of its column are; a sum may have more digits than each of them."""
         column = next(column for column in self.columns if column.name == of)
-        read = Numbers(column)
+        scale = column.scale if column.type == "decimal" else 0
+        read = Numbers(replace(column, type="decimal", precision=_WIDEST, scale=scale))
         number = None if read.is_empty(text) else read.read(text)
         return None if number is None else _at_scale(number, column)
 

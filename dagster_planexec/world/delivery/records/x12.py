@@ -66,7 +66,7 @@ class _Nesting:
         """Open and close.
 
         Raises:
-            PortError: RAGGED_ROW for what is no segment, CONTROL_TOTAL_MISMATCH for one that stands elsewhere than it may.
+            PortError: RAGGED_ROW for what is no segment, CONTROL_TOTAL_MISMATCH for one out of its place.
         """
         kind, inside = segment.id, self._open[-1].id if self._open else None
         if not _IDENTIFIER.match(kind):

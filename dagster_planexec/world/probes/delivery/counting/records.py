@@ -95,9 +95,10 @@ def _expect_order(text: str, part: Part) -> None:
     if end < len(kinds):
         what = "line" if part.form.kind == "nacha" else "segment"
         raise PortError(
-            "CONTROL_TOTAL_MISMATCH", f"{part.name}: {what} {end + 1}, {shown(kinds[end].strip())}, is out of its place",
+            "CONTROL_TOTAL_MISMATCH",
+            f"{part.name}: {what} {end + 1}, {shown(kinds[end].strip())}, is out of its place",
             hint="ask the vendor to deliver the file again",
-        )  # fmt: skip
+        )
 
 
 def _cell(before: dict[str, list[str]], name: str) -> str:

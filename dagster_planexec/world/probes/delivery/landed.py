@@ -55,7 +55,7 @@ class HashLanded(Probe):
     def observe(self, ports: Ports) -> Observation:
         """Size and SHA-256; `decodes`, `decoded_size` and, if it does not decode, the `reason`.
 
-        Fact `too_large` is there for a file that holds more than `most` bytes, and then `decodes` is False.
+        Facts `too_large` and `most` are there for a file that holds more than so many, and then `decodes` is False.
         """
         try:
             with open(self.path, "rb", opener=without_links) as file:  # a link could lead out of the landing
@@ -76,7 +76,7 @@ class HashLanded(Probe):
         }
         if decoded > self.most:
             said = f"it holds more than {self.most:,} bytes, which is the most that is declared"
-            facts |= {"decodes": False, "reason": said, "too_large": True}
+            facts |= {"decodes": False, "reason": said, "too_large": True, "most": self.most}
         return self.seen(ports, facts)
 
 

@@ -75,7 +75,7 @@ def data_of(file: IO[bytes], info: zipfile.ZipInfo) -> int:
     wrong += ["flags"] if (flags ^ info.flag_bits) & _SAME_FLAGS else []
     if wrong:
         raise zipfile.BadZipFile(f"the {wrong[0]} of member {_name(info)} in the list and in its header differ")
-    return info.header_offset + _LOCAL.size + named + extra
+    return int(info.header_offset + _LOCAL.size + named + extra)
 
 
 class Member(io.RawIOBase):

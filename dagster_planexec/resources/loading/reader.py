@@ -26,7 +26,7 @@ _BUFFER, SMALL_BUFFER = 32_000_000, 8_000_000
 _SMALL_CAP = 1_000_000_000
 _STEP, _SAMPLE = 512 * 1024, 64
 """Bytes from one sample of a file to the next, and of a sample."""
-_PACKED_STEP, _PACKED_SAMPLE, _PERIOD = 2 * 1024, 512, 16
+_PACKED_STEP, _PACKED_SAMPLE, _PERIOD = 2 * 1024, 512, 4
 """The same of a packed file, and the bytes after which a run repeats itself there. Packed, eight million blank lines
 are some 8,000 bytes; a sample is half a million of them."""
 

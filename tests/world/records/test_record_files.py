@@ -138,6 +138,7 @@ def test_a_segment_out_of_its_place_is_refused_by_both_readings(tmp_path: Path, 
     assert refused.value.code in {"CONTROL_TOTAL_MISMATCH", "RAGGED_ROW"}
     assert place in refused.value.message
     assert again.value.code == "CONTROL_TOTAL_MISMATCH"
+    assert f"on line {2 if 'line 2 ' in place else 1} is out of its place" in again.value.message
 
 
 def test_two_whole_interchanges_in_one_file(tmp_path: Path) -> None:

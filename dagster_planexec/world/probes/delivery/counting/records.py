@@ -93,12 +93,22 @@ def _expect_order(text: str, part: Part) -> None:
     found = _ORDER[part.form.kind].match("".join(kinds))
     end = 0 if found is None else found.end() if part.form.kind == "nacha" else found[0].count(" ")
     if end < len(kinds):
-        what = "line" if part.form.kind == "nacha" else "segment"
+        what = "line of kind" if part.form.kind == "nacha" else "segment"
+        line = _line(text, part.form.kind, end)
         raise PortError(
             "CONTROL_TOTAL_MISMATCH",
-            f"{part.name}: {what} {end + 1}, {shown(kinds[end].strip())}, is out of its place",
+            f"{part.name}: {what} {shown(kinds[end].strip())} on line {line} is out of its place",
             hint="ask the vendor to deliver the file again",
         )
+
+
+def _line(text: str, kind: str, at: int) -> int:
+    """The physical line on which a segment or line of that position (from 0) starts; blank ones have none."""
+    if kind == "nacha":
+        return [number for number, line in enumerate(text.splitlines(), 1) if line][at]
+    every = [one for one in re.finditer(f"[^{re.escape(text[105])}]+", text) if one[0].strip()]
+    blanks = len(every[at][0]) - len(every[at][0].lstrip("\r\n"))
+    return text.count("\n", 0, every[at].start() + blanks) + 1
 
 
 def _cell(before: dict[str, list[str]], name: str) -> str:

@@ -11,7 +11,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from dagster_planexec.checks.fetch.admitted import compression_of, most_bytes_of
+from dagster_planexec.checks.fetch.admitted import landed_look
 from dagster_planexec.contract.outcome import Done, Failed, Outcome
 from dagster_planexec.contract.tool import AdmittedObject, LandedDigest, Model, Tool, ToolCall, ToolContract
 from dagster_planexec.errors import PortError
@@ -94,7 +94,7 @@ class S3Get(Tool):
     def seal(self, args: S3GetArgs, result: S3GetResult, call: ToolCall) -> HashLanded:
         """The landed copy, hashed again."""
         path = call.ports.roots.landed_path(result.landed)
-        return HashLanded(path, result.landed, compression_of(args.key, call.task), most_bytes_of(call.task))
+        return landed_look(path, result.landed, args.key, call.task)
 
 
 def _take_landed(args: S3GetArgs, admitted: AdmittedObject, call: ToolCall) -> Outcome:

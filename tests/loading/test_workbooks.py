@@ -104,6 +104,7 @@ BLANK: tuple[None, ...] = (None, None, None)
 ACCEPTED: dict[str, tuple[FileContract, bytes, int, str]] = {
     "good": (style(), book(GOOD), 2, "0.90"),
     "blank-rows": (style(), book([BLANK, HEAD, BLANK, GOOD[1], BLANK, GOOD[2], BLANK]), 2, "0.90"),
+    "rows-of-blanks": (style(), book([HEAD, (" ",), GOOD[1], (" ", "\t", " "), (*GOOD[2], " ")]), 2, "0.90"),
     "rows-above": (style().model_copy(update={"skip_lines": 2}), book([("x", 1), ("y",), *GOOD]), 2, "0.90"),
     "trailers": (invoice_contract(trailers=TOTAL), book([*GOOD, BLANK, ("TOTAL", 2, 0.9)]), 2, "0.90"),
     "days-as-text-too": (style(), book([HEAD, ("a", "02/03/2026", 1), ("b", DAY, 2)]), 2, "3.00"),
@@ -155,6 +156,16 @@ REFUSED: dict[str, tuple[FileContract, bytes, str, str]] = {
     "2^53+1-as-key": (style(), book([HEAD, (2**53 + 1, DAY, 1)]), "SCALE_OVERFLOW", "more than 15 digits"),
     "a-sum-of-floats": (
         style(), in_sheet(book(GOOD), r"<v>1\.1</v>", "<v>0.30000000000000004</v>"), "SCALE_OVERFLOW", "line 2"
+    ),
+    "blank-key": (style(), book([HEAD, (" ", DAY, 1)]), "NULL_KEY", "line 2"),
+    "no-number": (
+        style(), in_sheet(book(GOOD), r"<v>1\.1</v>", "<v>0x10</v>"), "BAD_FORMAT", "row 2, column 3 is '0x10'"
+    ),
+    "no-number-either": (
+        style(), in_sheet(book(GOOD), r"<v>-0\.2</v>", "<v>1_0</v>"), "BAD_FORMAT", "row 3, column 3 is '1_0'"
+    ),
+    "other-digits-than-the-file-has": (
+        style(scale=0), book([HEAD, ("a", DAY, 2**53 + 1)]), "SCALE_OVERFLOW", "'a number of more than 15 digits'"
     ),
     "scale": (style(), book([*GOOD, ("c", DAY, 12.345)]), "SCALE_OVERFLOW", "line 4"),
     "day-number": (style(), book([HEAD, ("a", 46082, 1)]), "BAD_DATE", "46082"),

@@ -153,6 +153,7 @@ def test_a_bomb_in_the_drop_stops_the_month(tmp_path: Path, seeded: Path, endpoi
         patch.setenv("PLANEXEC_HOME", str(home))
         report = world.settle()
     assert (report.status, report.code) == ("stopped", "TOO_LARGE"), report.text
+    assert "10,000 bytes" in report.text
     assert report.step("fetch_export") is not None
     assert world.credits() == ()
 

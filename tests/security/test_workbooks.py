@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import resource
+import shutil
+import subprocess
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -121,7 +123,7 @@ def test_a_workbook_made_to_harm_is_refused_in_bounds(tmp_path: Path, attack: st
 
 
 def test_what_calamine_is_given_is_what_was_bounded(tmp_path: Path) -> None:
-    """A member that unfolds to more than it states, with the checksum of what it states, is cut to that."""
+    """A member that unfolds to more than it states, with the checksum of what it states, is refused where that ends."""
     packed = zlib.compressobj(9, zlib.DEFLATED, -15)
     data = packed.compress(b"ab" + b"\0" * (8 * MEGABYTE)) + packed.flush()
     out = io.BytesIO()
@@ -135,11 +137,12 @@ def test_what_calamine_is_given_is_what_was_bounded(tmp_path: Path) -> None:
         liar[at + size : at + size + 4] = (2).to_bytes(4, "little")
     path = tmp_path / "liar"
     path.write_bytes(liar)
-    repacked(Part(path, FileFormat(kind="xlsx")), tmp_path / "out")
-    with zipfile.ZipFile(tmp_path / "out") as archive:
-        assert archive.read("x") == b"ab"
+    with pytest.raises(PortError) as refused:
+        repacked(Part(path, FileFormat(kind="xlsx")), tmp_path / "out")
+    assert refused.value.code == "TRUNCATED_STREAM"
+    assert (tmp_path / "out").stat().st_size < 1_000
     seen = HashLanded(path, "0" * 64, "zip", MEGABYTE).observe(PORTS)
-    assert (seen["decoded_size"], seen["decodes"]) == (2, True)
+    assert (seen["decoded_size"], seen["decodes"]) == (0, False)
 
 
 # ------------------------------------------------------------------------------------------- archives
@@ -211,3 +214,135 @@ def test_every_reader_names_the_same_fault(tmp_path: Path) -> None:
         with pytest.raises(PortError) as caught:
             probe.observe(PORTS)
         assert caught.value.code == "BAD_FORMAT"
+
+
+# ------------------------------------------------------------------------------------------- archives, byte by byte
+
+CSV = b"id,amount\na,1.50\nb,2.25\n"
+SHORT = len(CSV) - len(b"b,2.25\n")
+
+
+def zipped(*, how: int = zipfile.ZIP_DEFLATED, to: Callable[[bytes], object] | None = None) -> bytes:
+    """Two members; written to a file, or to a pipe, where sizes stand behind the data."""
+
+    class Pipe(io.RawIOBase):
+        def __init__(self) -> None:
+            self.held = bytearray()
+
+        def writable(self) -> bool:
+            return True
+
+        def write(self, data: object) -> int:
+            self.held += bytes(data)  # type: ignore[call-overload]
+            return len(bytes(data))  # type: ignore[call-overload]
+
+    out: io.BytesIO | Pipe = Pipe() if to else io.BytesIO()
+    with zipfile.ZipFile(out, "w", how) as archive:  # type: ignore[arg-type]
+        for name in ("a.csv", "b.csv"):
+            archive.writestr(name, CSV)
+    return bytes(out.held) if isinstance(out, Pipe) else out.getvalue()
+
+
+def lying(raw: bytes, *, local: bool) -> bytes:
+    """The list states that the last member is shorter, with a checksum that fits; and so does its header."""
+    made, listed, header = bytearray(raw), raw.rindex(b"PK\1\2"), raw.rindex(b"PK\3\4")
+    for at in (listed + 16, header + 14)[: 1 + local]:
+        made[at : at + 4] = zlib.crc32(CSV[:SHORT]).to_bytes(4, "little")
+        made[at + 8 : at + 12] = SHORT.to_bytes(4, "little")
+        if made[listed + 10] == 0:
+            made[at + 4 : at + 8] = SHORT.to_bytes(4, "little")
+    return bytes(made)
+
+
+def between(raw: bytes, extra: bytes) -> bytes:
+    """Bytes between two members, with a list that knows where the second begins."""
+    at, listed, ends = raw.index(b"PK\3\4", 4), raw.rindex(b"PK\1\2"), raw.rindex(b"PK\5\6")
+    made = bytearray(raw)
+    for place, value in ((listed + 42, at), (ends + 16, raw.index(b"PK\1\2"))):
+        made[place : place + 4] = (value + len(extra)).to_bytes(4, "little")
+    return bytes(made[:at] + extra + made[at:])
+
+
+def padded(raw: bytes) -> bytes:
+    """A byte behind the end of the last member's packed data, of which both headers know."""
+    made, listed, header, ends = bytearray(raw), raw.index(b"PK\1\2"), raw.rindex(b"PK\3\4"), raw.rindex(b"PK\5\6")
+    for at, value in (
+        (raw.rindex(b"PK\1\2") + 20, raw[header + 18] + 1), (header + 18, raw[header + 18] + 1),
+        (ends + 16, listed + 1),
+    ):  # fmt: skip
+        made[at : at + 4] = value.to_bytes(4, "little")
+    return bytes(made[:listed] + b"x" + made[listed:])
+
+
+STORED, PACKED = zipped(how=zipfile.ZIP_STORED), zipped()
+ENCRYPTED = PACKED[:6] + b"\1" + PACKED[7:].replace(b"PK\1\2\x14\x03\x14\0\0", b"PK\1\2\x14\x03\x14\0\1", 1)
+NOT_EXACT = {
+    "text before": (b"id,amount\n" + PACKED, "10 bytes before the first member"),
+    "text behind": (PACKED + b"c,9.00\n", "bytes behind its end"),
+    "two archives": (PACKED + STORED, "bytes before the first member"),
+    "text between": (between(PACKED, b"c,9.00\n"), "7 bytes behind member 'a.csv' are of no member"),
+    "a shorter stored member": (lying(STORED, local=False), "'b.csv' in the list and in its header differ"),
+    "and its header says so": (lying(STORED, local=True), "7 bytes behind member 'b.csv'"),
+    "a shorter packed member": (lying(PACKED, local=True), "not the size or the CRC"),
+    "bytes within a packed member": (padded(PACKED), "has bytes behind its end"),
+    "a list of none": (PACKED[: PACKED.index(b"PK\1\2")] + b"PK\5\6" + bytes(18), "bytes before the first member"),
+    "a password": (ENCRYPTED, "'a.csv' is protected by a password"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NOT_EXACT)
+def test_an_archive_is_exactly_its_members(tmp_path: Path, case: str) -> None:
+    """What the list of members does not know, or knows otherwise, is no row that somebody overlooked."""
+    raw, words = NOT_EXACT[case]
+    path = tmp_path / "x.zip"
+    path.write_bytes(raw)
+
+    with pytest.raises(PortError) as refused:
+        CountExtract(path, FileFormat(compression="zip", members=("*.csv",)), amounts()).tally()
+    seen = HashLanded(path, "0" * 64, "zip").observe(PORTS)
+
+    assert refused.value.code == "TRUNCATED_STREAM"
+    assert words in refused.value.message
+    assert seen["decodes"] is False
+    assert words in str(seen["reason"])
+
+
+ARCHIVES: dict[str, Callable[[Path], object]] = {
+    "stored": lambda path: path.write_bytes(STORED),
+    "packed": lambda path: path.write_bytes(PACKED),
+    "to a pipe": lambda path: path.write_bytes(zipped(to=bytes)),
+    "info-zip": lambda path: zip_tool(path, "zip", "-q", str(path), "a.csv", "b.csv"),
+    "info-zip, sizes behind": lambda path: zip_tool(path, "zip", "-q", "-fd", str(path), "a.csv", "b.csv"),
+    "info-zip, zip64": lambda path: zip_tool(path, "zip", "-q", "-fz", str(path), "a.csv", "b.csv"),
+    "info-zip to a pipe": lambda path: zip_tool(path, "sh", "-c", f"zip -q - a.csv b.csv | cat > '{path}'"),
+    "info-zip with a comment": lambda path: zip_tool(path, "sh", "-c", f"echo hello | zip -q -z '{path}' a.csv b.csv"),
+}
+
+
+def zip_tool(path: Path, *command: str) -> None:
+    if shutil.which("zip") is None:
+        pytest.skip("there is no zip on this machine")
+    for name in ("a.csv", "b.csv"):
+        (path.parent / name).write_bytes(CSV)
+    subprocess.run(command, cwd=path.parent, check=True, stdout=subprocess.DEVNULL)
+
+
+@pytest.mark.parametrize("case", ARCHIVES)
+def test_ordinary_archives_are_read(tmp_path: Path, case: str) -> None:
+    path = tmp_path / "x.zip"
+    ARCHIVES[case](path)
+
+    assert CountExtract(path, FileFormat(compression="zip", members=("*.csv",)), amounts()).tally().rows == 4
+    assert HashLanded(path, "0" * 64, "zip").observe(PORTS)["decoded_size"] == 2 * len(CSV)
+
+
+def test_members_that_are_ignored_have_no_share_in_the_bound(tmp_path: Path) -> None:
+    """They are read by nobody; the same without their pattern is too large."""
+    path, out = tmp_path / "x.zip", io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("scan.pdf", bytes(MEGABYTE))
+        archive.writestr("a.csv", CSV)
+    path.write_bytes(out.getvalue())
+
+    assert HashLanded(path, "0" * 64, "zip", 1_000, ("*.pdf",)).observe(PORTS)["decodes"] is True
+    assert HashLanded(path, "0" * 64, "zip", 1_000).observe(PORTS)["too_large"] is True

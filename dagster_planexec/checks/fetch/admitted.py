@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from pathlib import Path
 
 from dagster_planexec.checks.check import Stated
 from dagster_planexec.checks.scope import StepScope
@@ -34,7 +35,14 @@ def not_admitted(scope: StepScope) -> Stated:
 def landed_copy(scope: StepScope, sha256: str) -> HashLanded:
     """The probe of a landed copy of the step's object; one and the same for every check, so it is read once."""
     path, key = scope.roots.landed_path(sha256), scope.args.key
-    return HashLanded(path, sha256, compression_of(key, scope.task), most_bytes_of(scope.task))
+    return landed_look(path, sha256, key, scope.task)
+
+
+def landed_look(path: Path, sha256: str, key: str, task: Task) -> HashLanded:
+    """The probe of a landed copy of an object of the task, decoded as its contract says."""
+    contract = _contract_of(task)
+    ignored = () if contract is None else contract.ignored_members
+    return HashLanded(path, sha256, compression_of(key, task), most_bytes_of(task), ignored)
 
 
 def most_bytes_of(task: Task) -> int:

@@ -53,7 +53,8 @@ def _judge(size: Fact, sha256: Fact) -> Judge:
             return Finding("failed", expected, seen, f"{broken} {seen}{when}", "TRUNCATED_STREAM")
         if observed.facts.get("too_large"):
             text = f"claim `{NAME}` broken: {observed['reason']}{when}"
-            return Finding("failed", expected, seen, text, "TOO_LARGE")
+            most = f"at most {observed['most']:,} bytes once it is decoded (`max_bytes` of its contract)"
+            return Finding("failed", most, f"more, in {seen}", text, "TOO_LARGE")
         if not observed["decodes"]:
             seen = f"{seen}, undecodable: {observed['reason']}"
             text = f"claim `{NAME}` broken: the file does not decode: {observed['reason']}{when}"

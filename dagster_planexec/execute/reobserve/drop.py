@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from dagster_planexec.checks.fetch.admitted import compression_of, most_bytes_of
+from dagster_planexec.checks.fetch.admitted import landed_look
 from dagster_planexec.contract.tool import Admission, AdmittedObject
 from dagster_planexec.contract.verdict import Side
 from dagster_planexec.execute.observer import look
@@ -14,7 +14,6 @@ from dagster_planexec.execute.reobserve.sighting import Sighting, not_seen
 from dagster_planexec.execute.work import Work
 from dagster_planexec.world.observation import Observation, Source
 from dagster_planexec.world.period import Period
-from dagster_planexec.world.probes.delivery.landed import HashLanded
 from dagster_planexec.world.probes.delivery.objects import DigestOfObject, HeadObject, ListDrop
 from dagster_planexec.world.subject import Subject, s3_object
 
@@ -113,9 +112,7 @@ def _object(work: Work, one: AdmittedObject, at: datetime | None) -> Sighting:
 
 def _copy(work: Work, one: AdmittedObject) -> _Copy:
     path = work.ports.roots.landed_path(one.sha256)
-    seen = look(
-        HashLanded(path, one.sha256, compression_of(one.facts.key, work.task), most_bytes_of(work.task)), work.ports
-    )
+    seen = look(landed_look(path, one.sha256, one.facts.key, work.task), work.ports)
     if seen.state != "seen":
         return _Copy(is_intact=False, said="no copy of it was landed")
     intact = seen["sha256"] == one.sha256 and bool(seen["decodes"])

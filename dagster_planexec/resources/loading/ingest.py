@@ -69,13 +69,15 @@ def _load_straight(
         for number, file in enumerate(files):
             try:
                 read = straight(file, scratch / f"straight-{number}", buffer)
+                if read.gap:
+                    raise _FaultError("a long run of blank lines")
                 values = ", ".join(f"{c.must} as {quoted(c.column.name)}" for c in file.cells)
                 query = f"select {values} from {read.sql} where {read.data}"
                 rows += inserted(connection, request, query, read.path)
                 dropped[TRAILERS] += read.trailers
                 dropped[REPEATED] += _repeated(connection, file, read)
                 changes.count(connection, file, read.sql, read.path, where=read.data)
-            except (duckdb.InvalidInputException, UnicodeDecodeError) as error:
+            except (duckdb.InvalidInputException, duckdb.NotSupportedError, UnicodeDecodeError) as error:
                 if is_cut_off(file, error):
                     raise cut_off(file.part, error) from error
                 raise _FaultError(str(error)) from error

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +24,11 @@ _LONGEST = 2_000_000
 _BUFFER, SMALL_BUFFER = 32_000_000, 8_000_000
 """Bytes that DuckDB reads at a time and per thread; the small ones are slower, and fit under a small memory cap."""
 _SMALL_CAP = 1_000_000_000
+_STEP, _SAMPLE = 512 * 1024, 64
+"""Bytes from one sample of a file to the next, and of a sample."""
+_PACKED_STEP, _PACKED_SAMPLE, _PERIOD = 2 * 1024, 512, 4
+"""The same of a packed file, and the bytes after which a run repeats itself there. Packed, eight million blank lines
+are some 8,000 bytes; a sample is half a million of them."""
 
 
 def reader_of(form: FileFormat, names: Sequence[str], *, skip: int = 0, buffer: int = SMALL_BUFFER) -> str:
@@ -54,6 +61,9 @@ class Relation:
     """The SQL condition of the records that are data."""
     trailers: int = 0
     """Records at the end that were left out."""
+    gap: bool = False
+    """Whether so many blank lines may follow each other that DuckDB's threads, which have a piece of the file each,
+    lose the record behind them."""
 
 
 def straight(file: File, scratch: Path, buffer: int) -> Relation:
@@ -67,7 +77,24 @@ def straight(file: File, scratch: Path, buffer: int) -> Relation:
     path, form, trailers = _readable(file, scratch)
     names = [f"f{index}" for index in range(len(file.header))]
     reader = reader_of(form, names, skip=file.blank_lines, buffer=buffer)
-    return Relation(reader, path, _is_data(file), trailers)
+    gap = _has_gap(path, packed=form.compression == "gzip")
+    return Relation(reader, path, _is_data(file), trailers, gap)
+
+
+def _has_gap(path: Path, *, packed: bool) -> bool:
+    """Whether some sample of the bytes is line ends only; of packed ones, whether it repeats itself, as those do."""
+    step, size = (_PACKED_STEP, _PACKED_SAMPLE) if packed else (_STEP, _SAMPLE)
+    with path.open("rb") as file:
+        length = file.seek(0, io.SEEK_END)
+        return any(
+            _is_gap(os.pread(file.fileno(), size, at), packed=packed) for at in range(step, length - size + 1, step)
+        )
+
+
+def _is_gap(sample: bytes, *, packed: bool) -> bool:
+    if not packed:
+        return not sample.strip(b"\r\n")
+    return any(sample[:-width] == sample[width:] for width in range(1, _PERIOD))
 
 
 def _is_data(file: File) -> str:

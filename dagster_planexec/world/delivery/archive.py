@@ -1,6 +1,7 @@
 """Zip archives: which members are data.
 
-Python's zipfile opens the container for every reader; what it holds goes through the two parsers of its format.
+Python's zipfile opens the container for every reader; what it holds goes through the two parsers of its format. Before
+it is asked anything, its word is compared with the bytes (`members.py`).
 The name of a member is compared with patterns and shown, and is never a path: nothing is unpacked under it.
 """
 
@@ -12,9 +13,10 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
-from typing import IO, BinaryIO
+from typing import BinaryIO
 
 from dagster_planexec.errors import PortError
+from dagster_planexec.world.delivery.members import Member, expect_exact
 from dagster_planexec.world.delivery.words import shown, too_large
 from dagster_planexec.world.ingest import FileFormat
 
@@ -31,10 +33,12 @@ def archive(file: BinaryIO, name: str) -> Iterator[zipfile.ZipFile]:
     """The archive that a file is.
 
     Raises:
-        PortError: TRUNCATED_STREAM if it is none, or has lost its end, where the list of members stands.
+        PortError: TRUNCATED_STREAM if it is none, has lost its end, where the list of members stands, or is not exactly
+            the members of that list.
     """
     try:
         opened = zipfile.ZipFile(file)
+        expect_exact(file, opened)
     except BROKEN as error:
         raise broken(name, error) from error
     with opened:
@@ -75,43 +79,52 @@ def broken(name: str, error: Exception) -> PortError:
     """What to say of an archive that does not unpack to its end."""
     return PortError(
         "TRUNCATED_STREAM",
-        f"{name} does not decompress to its end: {str(error)[:200] or type(error).__name__}",
+        f"{name} cannot be unpacked to its end: {str(error)[:200] or type(error).__name__}",
         hint="ask the vendor to deliver the file again, whole and without a password",
     )
 
 
-def decode_all(file: BinaryIO, most: int) -> tuple[int, str | None]:
+def decode_all(file: BinaryIO, most: int, ignored: tuple[str, ...] = ()) -> tuple[int, str | None]:
     """Unpack every member to its end, with its checksum: bytes in all, and why that ended early (None: it did not).
 
-    Not one byte more than `most` is unfolded.
+    Not one byte more than `most` is unfolded. Members of the patterns `ignored` are read by nobody, and not unpacked.
     """
     size, member = 0, ""
     try:
         with zipfile.ZipFile(file) as opened:
+            expect_exact(file, opened)
             for info in opened.infolist():
+                if _one_of(info.filename, ignored):
+                    continue
                 member = info.filename
                 if why := unreadable(info):
                     return size, f"member {shown(member)} {why}"
-                with opened.open(info) as stream:
-                    for length in _lengths(stream):
-                        size += length
-                        if size > most:
-                            return size, None
+                for length in _lengths(Member(file, info)):
+                    size += length
+                    if size > most:
+                        return size, None
     except BROKEN as error:
         where = f"member {shown(member)}: " if member else ""
-        return size, f"{where}{str(error)[:120] or type(error).__name__}"
+        return size, f"{where}{str(error)[:160] or type(error).__name__}"
     return size, None
 
 
-def _lengths(stream: IO[bytes]) -> Iterator[int]:
+def _lengths(stream: Member) -> Iterator[int]:
     while piece := stream.read(1 << 16):
         yield len(piece)
+
+
+def member_of(opened: zipfile.ZipFile, name: str) -> Member:
+    """The bytes of a member. Raises as `Member`, and KeyError if there is none of that name."""
+    file = opened.fp
+    assert file is not None  # noqa: S101 - it is open
+    return Member(file, opened.getinfo(name))
 
 
 def unreadable(info: zipfile.ZipInfo) -> str:
     """Why a member cannot be unpacked, in words; nothing if it can."""
     if info.flag_bits & _ENCRYPTED:
-        return "needs a password"
+        return "is protected by a password"
     return "" if info.compress_type in _METHODS else f"is compressed by method {info.compress_type}, not by deflate"
 
 

@@ -28,6 +28,9 @@ LONGEST_LINE = 4_000_000
 TRAILERS, REPEATED = "trailers", "repeated headers"
 """What records that are no data are counted under."""
 _CHUNK = 1 << 18
+_NO_ENCODINGS = frozenset(["idna", "mbcs", "oem", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"])
+"""Codecs of text that are no encodings of files: of names in the net, of source code, of whatever machine reads."""
+_BY_MARK = {"utf-16": ("utf-16-le", "utf-16-be"), "utf-32": ("utf-32-le", "utf-32-be")}
 _MARKS = {
     "utf-16-le": codecs.BOM_UTF16_LE,
     "utf-16-be": codecs.BOM_UTF16_BE,
@@ -54,17 +57,36 @@ def codec_of(form: FileFormat) -> str:
         info = codecs.lookup(form.encoding)
         "".encode(info.name)  # refuses codecs such as `hex`, which are not text encodings
     except (LookupError, ValueError) as error:
-        raise PortError(
-            "BAD_CONTRACT",
-            f"encoding {form.encoding[:40]!r} is not known; expected a Python text codec such as utf-8 or latin-1",
-            hint="correct `encoding` in the file contract",
-        ) from error
+        raise _no_encoding(form) from error
+    if info.name.replace("_", "-") in _NO_ENCODINGS:
+        raise _no_encoding(form)
     return "utf-8-sig" if info.name == "utf-8" else info.name
 
 
+def _no_encoding(form: FileFormat) -> PortError:
+    return PortError(
+        "BAD_CONTRACT",
+        f"encoding {form.encoding[:40]!r} is not known; expected a Python text codec such as utf-8 or latin-1",
+        hint="correct `encoding` in the file contract",
+    )
+
+
 def marked_codec(form: FileFormat, stream: io.BufferedReader) -> str:
-    """The codec for a stream that is at its start: one that drops the byte order mark, if there is one."""
+    """The codec for a stream that is at its start: one that drops the byte order mark, if there is one.
+
+    Raises:
+        PortError: BAD_ENCODING if the declared one says which byte comes first by a mark only, and there is none.
+    """
     codec = codec_of(form)
+    if codec in _BY_MARK:
+        start = stream.peek(4)[:4]
+        if start and not any(start.startswith(_MARKS[one]) for one in _BY_MARK[codec]):
+            raise PortError(
+                "BAD_ENCODING",
+                f"the file begins with {start.hex(' ')}, not with the byte order mark of {codec}, which its contract "
+                "declares",
+                hint=f"declare {' or '.join(_BY_MARK[codec])}, whichever the vendor writes",
+            )
     mark = _MARKS.get(codec)
     return codec[:6] if mark is not None and stream.peek(len(mark))[: len(mark)] == mark else codec
 

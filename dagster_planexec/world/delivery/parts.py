@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, cast
 
 from dagster_planexec.errors import PortError
 from dagster_planexec.world.delivery.archive import BROKEN, archive, broken, data_members
+from dagster_planexec.world.delivery.members import Member
 from dagster_planexec.world.delivery.words import SHOWN, too_large
 from dagster_planexec.world.ingest import RECORD_KINDS, FileFormat
 from dagster_planexec.world.local.regular import without_links
@@ -85,11 +86,10 @@ def raw_bytes(part: Part) -> Iterator[io.BufferedReader]:
 def _member(file: BinaryIO, part: Part) -> Iterator[BinaryIO]:
     with archive(file, part.path.name) as opened:
         try:
-            stream = opened.open(part.member or "")
+            stream = Member(file, opened.getinfo(part.member or ""))
         except (*BROKEN, KeyError) as error:
             raise broken(part.name, error) from error
-        with stream:
-            yield cast("BinaryIO", stream)
+        yield cast("BinaryIO", stream)
 
 
 class _Bounded(io.RawIOBase):

@@ -9,6 +9,8 @@ import pytest
 
 from dagster_planexec.errors import PortError
 from dagster_planexec.world.delivery.records import nacha, x12
+from dagster_planexec.world.ingest import FileFormat
+from dagster_planexec.world.probes.delivery.extract import CountExtract
 
 FILES = Path(__file__).parents[2] / "data" / "record_files"
 LINE = ("BIG02", "IT101", "IT102*IT104")
@@ -87,6 +89,71 @@ def test_a_header_that_names_no_element_is_a_bad_contract(header: str) -> None:
     assert refused.value.code == "BAD_CONTRACT"
 
 
+ISA = "ISA*00*          *00*          *ZZ*SENDER         *ZZ*RECEIVER       *260301*1200*U*00401*000000001*0*P*>~"
+EXTRA = "IT1*9*1*EA*1000.00~"
+ENVELOPED = (
+    "GS*IN*A*B*20260301*1200*1*X*004010~ST*810*0001~BIG*20260301*INV1~IT1*1*2*EA*1.50~SE*4*0001~GE*1*1~"
+    "IEA*1*000000001~\n"
+)
+
+
+def counted(path: Path, form: FileFormat) -> int:
+    """Records that the second reading finds."""
+    return CountExtract(path, form).tally().rows
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        (lambda text: text.replace("GE*", EXTRA + "GE*"), "'IT1' on line 1 stands outside an invoice"),
+        (lambda text: text.replace("IEA*", EXTRA + "IEA*"), "'IT1' on line 1 stands outside an invoice"),
+        (
+            lambda text: text + EXTRA,
+            "'IT1' on line 2 stands outside an invoice, which is ST to SE, and nothing is open",
+        ),
+        (lambda text: text.replace("ST*", EXTRA + "ST*"), "'IT1' on line 1"),
+        (lambda text: text.replace("GS*", EXTRA + "GS*"), "'IT1' on line 1"),
+        (lambda text: text.replace("GS*IN*A*B*20260301*1200*1*X*004010~", ""), "'ST' on line 1 opens too early"),
+        (lambda text: text.replace("ST*810*0001~", ""), "'BIG' on line 1"),
+        (lambda text: text.replace("SE*4*0001~", "ST*810*0002~SE*4*0001~"), "'ST' on line 1 opens too early"),
+        (lambda text: text.replace("SE*4*0001~", ""), "'GE' on line 1 closes no GS, and ST of line 1 is open"),
+        (lambda text: text.replace("GE*1*1~", ""), "'IEA' on line 1 closes no ISA"),
+        (lambda text: text.replace("GE*1*1~", "GS*IN~GE*1*1~"), "'GS' on line 1 opens too early"),
+        (lambda text: text.replace("IEA*1*000000001~", "") + ISA + ENVELOPED, "'ISA' on line 2 opens too early"),
+        (lambda text: text + "SE*1*~", "'SE' on line 2 closes no ST"),
+        (lambda text: text + ENVELOPED, "'GS' on line 2 opens outside ISA"),
+        (lambda text: text.replace("IT1*", "it1*"), "'it1' on line 1 is none"),
+    ],
+)
+def test_a_segment_out_of_its_place_is_refused_by_both_readings(tmp_path: Path, change, place: str) -> None:
+    """A line that no control record counts is no line; an envelope that is not closed is not forgotten."""
+    path = tmp_path / "x.edi"
+    path.write_text(change(ISA + ENVELOPED))
+
+    with pytest.raises(PortError) as refused, path.open(newline="") as text:
+        list(x12.records_of(text, "x.edi", "IT1", ("IT101",)))
+    with pytest.raises(PortError) as again:
+        counted(path, FileFormat(kind="x12", record="IT1", header=("IT101",)))
+
+    assert refused.value.code in {"CONTROL_TOTAL_MISMATCH", "RAGGED_ROW"}
+    assert place in refused.value.message
+    assert again.value.code == "CONTROL_TOTAL_MISMATCH"
+    assert f"on line {2 if 'line 2 ' in place else 1} is out of its place" in again.value.message
+
+
+def test_two_whole_interchanges_in_one_file(tmp_path: Path) -> None:
+    """One behind the other, an acknowledgement between header and group; both readings take the rows of both."""
+    path = tmp_path / "x.edi"
+    path.write_text(ISA + "TA1*1~" + ENVELOPED + ISA + ENVELOPED.replace("IT1*1*", "IT1*2*"))
+    controls = x12.Controls()
+    with path.open(newline="") as text:
+        found = [r.fields for r in x12.records_of(text, "x.edi", "IT1", ("IT101",), controls)]
+
+    assert found == [["1"], ["2"]]
+    assert all(one.agrees for one in controls.stated)
+    assert counted(path, FileFormat(kind="x12", record="IT1", header=("IT101",))) == 2
+
+
 def payments(path: Path) -> tuple[list[list[str]], list[str]]:
     """Trace numbers and cents, and the control values that do not agree."""
     controls = nacha.Controls()
@@ -137,3 +204,36 @@ def test_a_payment_file_without_its_end(tmp_path: Path) -> None:
     path.write_text("".join(lines[:5]))
 
     assert payments(path)[1] == ["file control"]
+
+
+FILE, BATCH, ENTRY, ADDENDUM, ENDS, LAST = range(6)
+
+
+@pytest.mark.parametrize(
+    ("order", "place"),
+    [
+        ([FILE, BATCH, ENTRY, ENDS, LAST, ENTRY], "line 6 is an entry (6) behind a file control (9)"),
+        ([FILE, BATCH, ENTRY, ENDS, LAST, BATCH, ENTRY], "line 6 is a batch header (5)"),
+        ([FILE, BATCH, ENTRY, ENDS, LAST, FILE, BATCH, ENTRY, ENDS, LAST], "line 6 is a file header (1)"),
+        ([FILE, BATCH, ENTRY, LAST], "line 4 is a file control (9) behind an entry (6)"),
+        ([FILE, ENTRY, BATCH, ENDS, LAST], "line 2 is an entry (6) behind a file header (1)"),
+        ([FILE, BATCH, ENDS, ENTRY, LAST], "line 4 is an entry (6) behind a batch control (8)"),
+        ([FILE, BATCH, ENTRY, BATCH, ENTRY, ENDS, LAST], "line 4 is a batch header (5) behind an entry (6)"),
+        ([FILE, BATCH, ENTRY, ENDS, ENDS, LAST], "line 5 is a batch control (8) behind a batch control (8)"),
+        ([FILE, BATCH, ADDENDUM, ENDS, LAST], "line 3 is an addendum (7) behind a batch header (5)"),
+    ],
+)
+def test_a_payment_line_out_of_its_place_is_refused_by_both_readings(tmp_path: Path, order, place: str) -> None:
+    """Behind the file control, outside a batch, in a batch without an end; nines fill up, and end, and nothing else."""
+    lines = (FILES / "ctx-debit.ach").read_text().splitlines()
+    of = [next(line for line in lines if line[0] == kind and line.strip("9")) for kind in "156789"]
+    path = tmp_path / "x.ach"
+    for kinds in (order, [FILE, "9" * 94, *order[1:]]):
+        path.write_text("".join(f"{kind if isinstance(kind, str) else of[kind]}\r\n" for kind in kinds))
+        with pytest.raises(PortError) as refused:
+            payments(path)
+        with pytest.raises(PortError) as again:
+            counted(path, FileFormat(kind="nacha", header=("trace_number", "amount")))
+        assert (refused.value.code, again.value.code) == ("CONTROL_TOTAL_MISMATCH",) * 2
+        if kinds is order:
+            assert place in refused.value.message

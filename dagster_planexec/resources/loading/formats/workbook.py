@@ -13,10 +13,9 @@ from typing import Any
 
 from dagster_planexec.world.delivery.delimited import Record
 from dagster_planexec.world.delivery.parts import Part
-from dagster_planexec.world.delivery.words import SHOWN
 from dagster_planexec.world.delivery.workbook.container import bad_format, repacked
 from dagster_planexec.world.delivery.workbook.rows import DIGITS, Row, records_of_sheet, text_of_cell, too_many_digits
-from dagster_planexec.world.delivery.workbook.sheet import Sheet, sheet_of
+from dagster_planexec.world.delivery.workbook.sheet import Sheet, bad_number, sheet_of
 from dagster_planexec.world.ingest import TextColumn
 
 Reject = tuple[str, str, str]
@@ -57,8 +56,8 @@ def _refused(row: Row, columns: Mapping[int, TextColumn], sheet: Sheet) -> Itera
             yield column.name, why, _REFUSED[column.type]
         elif index < len(row.values) and too_many_digits(row.values[index]):
             # Text as well: the key that was meant is another one, and nobody can say which.
-            said = f"{row.fields[index][:SHOWN]}, a number of more than {DIGITS} digits"
-            yield column.name, said[:SHOWN], "SCALE_OVERFLOW"
+            # The digits that were read are not those of the file, so they are not shown.
+            yield column.name, f"a number of more than {DIGITS} digits", "SCALE_OVERFLOW"
 
 
 def _rows(part: Part, name: str, scratch: Path) -> Iterator[tuple[int, Sequence[object]]]:
@@ -70,7 +69,8 @@ def _rows(part: Part, name: str, scratch: Path) -> Iterator[tuple[int, Sequence[
         frame: Any = pd.read_excel(path, sheet_name=name, header=None, dtype=object, engine="calamine", na_filter=False)
     except Exception as error:
         # calamine raises errors of its own, and pandas whatever it met.
-        raise bad_format(part, f"{type(error).__name__}: {str(error)[:120]}") from error
+        why = bad_number(part, name) or f"{type(error).__name__}: {str(error)[:120]}"
+        raise bad_format(part, why) from error
     finally:
         path.unlink()
     yield from enumerate(frame.itertuples(index=False, name=None), start=1)

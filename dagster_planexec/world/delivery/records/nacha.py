@@ -1,6 +1,8 @@
 """NACHA files (ACH payments): fixed lines of 94 characters, of which entries become records.
 
-The headers that a contract may name are those of `FIELDS`; amounts are whole cents.
+The headers that a contract may name are those of `FIELDS`; amounts are whole cents. Every line has its place: one file
+header, batches (5 to 8) of entries and their addenda, one file control, and lines of nines. A line elsewhere is counted
+by no control, so it is refused.
 """
 
 from __future__ import annotations
@@ -28,6 +30,10 @@ FIELDS: dict[str, tuple[int, int]] = {
 _DEBITS = frozenset(["27", "28", "29", "37", "38", "39", "47", "48", "49", "55", "56"])
 """Transaction codes of debits; all others are credits."""
 _HASH = 10**10
+_MAY_FOLLOW = {
+    "": "1", "1": "59", "5": "68", "6": "678", "7": "678", "8": "59", "9": "f", "f": "f",
+}  # fmt: skip
+"""Kind of a line to the kinds that may follow it; `f` is a line of nines, which fills the last block."""
 
 
 @dataclass(slots=True)
@@ -90,14 +96,15 @@ def records_of(text: TextIO, name: str, headers: Sequence[str], controls: Contro
         controls: Takes note of every line, if given; complete when the iteration has ended.
 
     Raises:
-        PortError: RAGGED_ROW for a line of another width or kind, BAD_CONTRACT for a header that is no field.
+        PortError: RAGGED_ROW for a line of another width or kind, BAD_CONTRACT for a header that is no field,
+            CONTROL_TOTAL_MISMATCH for a line out of its place. That the file ends too early is for the controls to say.
     """
     unknown = [header for header in headers if header not in FIELDS]
     if unknown:
         raise PortError(
             "BAD_CONTRACT", f"header {unknown[0][:40]!r} is no field of an entry", hint=f"there are {', '.join(FIELDS)}"
         )
-    number = 0
+    number, before = 0, ""
     for number, raw in enumerate(iter(lambda: text.readline(_WIDTH + 3), ""), 1):
         line = raw.rstrip("\r\n")
         if not line:
@@ -108,12 +115,31 @@ def records_of(text: TextIO, name: str, headers: Sequence[str], controls: Contro
                 f"line has {_WIDTH} and begins with 1, 5, 6, 7, 8 or 9: {shown(line)}",
                 hint="look at the line; an editor may have taken blanks from its end",
             )  # fmt: skip
+        kind = line[0] if line.strip("9") else "f"
+        if kind not in _MAY_FOLLOW[before]:
+            raise _misplaced(name, number, kind, before)
+        before = kind
         if controls is not None:
             controls.pass_by(number, line)
         if line[0] == "6":
             yield Record(number, [line[FIELDS[h][0] - 1 : FIELDS[h][1]].strip() for h in headers])
     if controls is not None:
         controls.end(number)
+
+
+def _misplaced(name: str, number: int, kind: str, before: str) -> PortError:
+    this, last = (_KINDS[one] for one in (kind, before))
+    due = " or ".join(_KINDS[one] for one in _MAY_FOLLOW[before])
+    return PortError(
+        "CONTROL_TOTAL_MISMATCH", f"{name[:80]}: line {number} is {this} behind {last}, where {due} may stand",
+        hint="ask the vendor to deliver the file again",
+    )  # fmt: skip
+
+
+_KINDS = {
+    "": "the start of the file", "1": "a file header (1)", "5": "a batch header (5)", "6": "an entry (6)",
+    "7": "an addendum (7)", "8": "a batch control (8)", "9": "a file control (9)", "f": "a line of nines",
+}  # fmt: skip
 
 
 def _number(text: str, line: int) -> int:

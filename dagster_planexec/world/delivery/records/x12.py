@@ -3,6 +3,9 @@
 A header names an element by its segment and position: `IT102` is the second element of IT1, `BIG02` of BIG. Two with a
 star between them are multiplied: `IT102*IT104` is quantity times price. One record is made of each segment of the kind
 that is declared (IT1, TDS, ...); elements of other segments are those that came last before it in the same invoice.
+
+Every segment has its place: interchanges (ISA to IEA) hold groups (GS to GE), groups hold invoices (ST to SE), and
+everything else stands in an invoice. What stands elsewhere is counted by no control record, so it is refused.
 """
 
 from __future__ import annotations
@@ -24,6 +27,12 @@ _ISA = 106
 """Characters of the first segment with its terminator; it is the only one of fixed length, and says the separators."""
 _LONGEST = 100_000
 """Characters of a segment at most."""
+_CLOSES = {"SE": "ST", "GE": "GS", "IEA": "ISA"}
+_WITHIN: dict[str, str | None] = {"ST": "GS", "GS": "ISA", "ISA": None}
+"""What may be open when one of these opens."""
+_OF_AN_INTERCHANGE = frozenset(["ISB", "ISE", "ISX", "TA1", "TA3"])
+"""Segments that stand between ISA and the groups."""
+_IDENTIFIER = re.compile(r"[A-Z][A-Z0-9]{1,2}\Z")
 _ELEMENT = re.compile(r"([A-Z][A-Z0-9]{1,2})([0-9]{2})\Z")
 _NUMBER = re.compile(r"-?(?:[0-9]{1,30}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})\Z")
 _EXACT = decimal.Context(prec=80, traps=[decimal.Inexact, decimal.InvalidOperation, decimal.Overflow])
@@ -44,6 +53,44 @@ class Segment:
     def element(self, at: int) -> str:
         """The element at a position from 1; empty if the segment ends before it."""
         return self.elements[at] if at < len(self.elements) else ""
+
+
+@dataclass(slots=True)
+class _Nesting:
+    """Which envelopes are open as the segments pass by, the outermost first."""
+
+    name: str
+    _open: list[Segment] = field(default_factory=list)
+
+    def pass_by(self, segment: Segment) -> None:
+        """Open and close.
+
+        Raises:
+            PortError: RAGGED_ROW for what is no segment, CONTROL_TOTAL_MISMATCH for one out of its place.
+        """
+        kind, inside = segment.id, self._open[-1].id if self._open else None
+        if not _IDENTIFIER.match(kind):
+            raise self._refused("RAGGED_ROW", segment, "is none: an identifier is two or three capitals and digits")
+        if kind in _CLOSES:
+            if inside != _CLOSES[kind]:
+                raise self._misplaced(segment, f"closes no {_CLOSES[kind]}")
+            self._open.pop()
+        elif kind in _WITHIN:
+            if inside != _WITHIN[kind]:
+                raise self._misplaced(
+                    segment, f"opens outside {_WITHIN[kind]}" if inside is None else "opens too early"
+                )
+            self._open.append(segment)
+        elif inside != "ST" and not (inside == "ISA" and kind in _OF_AN_INTERCHANGE):
+            raise self._misplaced(segment, "stands outside an invoice, which is ST to SE")
+
+    def _misplaced(self, segment: Segment, what: str) -> PortError:
+        last = f"{self._open[-1].id} of line {self._open[-1].line} is open" if self._open else "nothing is open"
+        return self._refused("CONTROL_TOTAL_MISMATCH", segment, f"{what}, and {last}")
+
+    def _refused(self, code: str, segment: Segment, what: str) -> PortError:
+        text = f"{self.name[:80]}: segment {shown(segment.id)} on line {segment.line} {what}"
+        return PortError(code, text, hint="ask the vendor to deliver the file again")
 
 
 @dataclass(slots=True)
@@ -150,13 +197,15 @@ def records_of(
         controls: Takes note of every segment, if given; complete when the iteration has ended.
 
     Raises:
-        PortError: As `segments`; BAD_CONTRACT for a header that names no element.
+        PortError: As `segments`; BAD_CONTRACT for a header that names no element; CONTROL_TOTAL_MISMATCH for a segment
+            out of its place. That the file ends too early is for the controls to say.
     """
-    wanted = [_parts(header) for header in headers]
+    wanted, nesting = [_parts(header) for header in headers], _Nesting(name)
     last: dict[str, Segment] = {}
     line = 1
     for segment in segments(text, name):
         line = segment.line
+        nesting.pass_by(segment)
         if controls is not None:
             controls.pass_by(segment)
         if segment.id in {"ISA", "GS", "ST"}:

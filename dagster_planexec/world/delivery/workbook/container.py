@@ -16,7 +16,7 @@ from typing import NoReturn
 from xml.parsers import expat
 
 from dagster_planexec.errors import PortError
-from dagster_planexec.world.delivery.archive import BROKEN, archive, broken, unreadable
+from dagster_planexec.world.delivery.archive import BROKEN, archive, broken, member_of, unreadable
 from dagster_planexec.world.delivery.parts import Part
 from dagster_planexec.world.delivery.words import shown, too_large
 from dagster_planexec.world.local.regular import without_links
@@ -60,7 +60,8 @@ def repacked(part: Part, into: Path) -> None:
     with container(part) as opened, zipfile.ZipFile(into, "w", zipfile.ZIP_STORED) as out:
         for info in opened.infolist():
             try:
-                with opened.open(info) as stream, out.open(zipfile.ZipInfo(info.filename), "w", force_zip64=True) as to:
+                stream = member_of(opened, info.filename)
+                with out.open(zipfile.ZipInfo(info.filename), "w", force_zip64=True) as to:
                     while piece := stream.read(_CHUNK):
                         to.write(piece)
             except BROKEN as error:
@@ -135,10 +136,10 @@ def read_xml(
 
     parser.StartDoctypeDeclHandler = typed
     try:
-        with opened.open(member) as stream:
-            while piece := stream.read(_CHUNK):
-                parser.Parse(piece, False)
-            parser.Parse(b"", True)
+        stream = member_of(opened, member)
+        while piece := stream.read(_CHUNK):
+            parser.Parse(piece, False)
+        parser.Parse(b"", True)
     except KeyError as error:
         raise bad_format(part, f"it has no member {shown(member)}") from error
     except expat.ExpatError as error:

@@ -9,7 +9,7 @@ from typing import Any
 from dagster_planexec.errors import PortError
 from dagster_planexec.world.delivery.parts import Part
 from dagster_planexec.world.delivery.workbook.container import bad_format
-from dagster_planexec.world.delivery.workbook.sheet import sheet_of
+from dagster_planexec.world.delivery.workbook.sheet import bad_number, sheet_of
 from dagster_planexec.world.local.regular import without_links
 
 
@@ -27,7 +27,8 @@ def rows_by_openpyxl(part: Part) -> Generator[tuple[int, Sequence[object]], None
             raise
         except Exception as error:
             # It raises whatever its code met in the XML: KeyError, TypeError, ValueError, its own.
-            raise bad_format(part, f"{type(error).__name__}: {str(error)[:120]}") from error
+            why = bad_number(part, sheet.name) or f"{type(error).__name__}: {str(error)[:120]}"
+            raise bad_format(part, why) from error
 
 
 def _rows(file: Any, name: str) -> Iterator[tuple[int, Sequence[object]]]:  # noqa: ANN401 - an open file

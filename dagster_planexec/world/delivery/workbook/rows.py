@@ -18,6 +18,8 @@ from dagster_planexec.world.ingest import FileFormat, TextColumn, Trailer
 
 DIGITS = 15
 """Significant digits that a double keeps whatever they are, and that a spreadsheet shows."""
+_BLANK = " \t\r\n"
+"""What XML may take for nothing between two tags: of a cell of these, some libraries keep them and some do not."""
 TYPED_DATE = "%Y-%m-%d (date)"
 """How a cell that is typed as a date is written for a column of dates: no format that a person writes."""
 
@@ -72,7 +74,7 @@ def records_of_sheet(
     ended: list[tuple[Trailer, Row]] | None = None,
     dropped: MutableMapping[str, int] | None = None,
 ) -> Iterator[Row]:
-    """The header, then every record that is data: rows with nothing in them are none, and neither are trailers.
+    """The header, then every record that is data: blank rows are none, and neither are trailers.
 
     Args:
         rows: Each row's number, from 1, and its cells.
@@ -106,7 +108,7 @@ def _filled(rows: Iterable[tuple[int, Sequence[object]]], form: FileFormat) -> I
         if line <= form.skip_lines:
             continue
         fields = [text_of_cell(value) for value in cells]
-        while fields and not fields[-1]:
+        while fields and not fields[-1].strip(_BLANK):
             fields.pop()
         if fields:
             yield Row(line, list(cells[: len(fields)]), fields)

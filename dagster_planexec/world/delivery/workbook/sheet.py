@@ -23,6 +23,7 @@ from dagster_planexec.world.delivery.workbook.container import (
 _NAMED = 5
 _MOST_CELLS = 20_000_000
 """Cells of the rectangle that a sheet fills; libraries make room for all of them."""
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
 _CELL = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
 
 
@@ -67,6 +68,30 @@ def _looked_at(part: Part, _bytes: tuple[int, int, int]) -> Sheet:
     return Sheet(name, look.refused)
 
 
+def bad_number(part: Part, name: str) -> str | None:
+    """In words, the first cell of a sheet that is stated to be a number and is none; None if there is none such.
+
+    Asked only where a library gave up on a sheet: those do not say where.
+    """
+    found: list[str] = []
+    look, text = _Look(), list[str]()
+
+    def start(tag: str, attributes: Attributes) -> None:
+        look.start(tag, attributes)
+        text.clear()
+
+    def end(tag: str) -> None:
+        is_number = local(tag) == "v" and look.kind == "n"
+        if is_number and not found and not _NUMBER.fullmatch("".join(text).strip()):
+            found.append(f"row {look.row + 1}, column {look.column + 1} is {shown(''.join(text))}, stated as a number")
+        look.end(tag)
+        text.clear()
+
+    with container(part) as opened:
+        read_xml(part, opened, sheets_in(part, opened)[name], start, end, text.append)
+    return found[0] if found else None
+
+
 def _named(part: Part, names: list[str]) -> str:
     if part.form.sheet is not None:
         if part.form.sheet not in names:
@@ -95,22 +120,22 @@ class _Look:
     def __init__(self) -> None:
         self.rows = self.columns = 0
         self.refused: dict[tuple[int, int], str] = {}
-        self._row = self._column = -1
-        self._kind, self._formula, self._value = "", False, False
+        self.row = self.column = -1
+        self.kind, self._formula, self._value = "", False, False
 
     def start(self, tag: str, attributes: Attributes) -> None:
         match local(tag):
             case "row":
                 stated = attributes.get("r", "")
-                self._row = int(stated) - 1 if stated.isdigit() and len(stated) < 8 else self._row + 1  # noqa: PLR2004
-                self._column = -1
+                self.row = int(stated) - 1 if stated.isdigit() and len(stated) < 8 else self.row + 1  # noqa: PLR2004
+                self.column = -1
             case "c":
                 at = _CELL.fullmatch(attributes.get("r", ""))
                 if at is not None:
-                    self._row, self._column = int(at[2]) - 1, _number(at[1])
+                    self.row, self.column = int(at[2]) - 1, _number(at[1])
                 else:
-                    self._column += 1
-                self._kind, self._formula, self._value = attributes.get("t", "n"), False, False
+                    self.column += 1
+                self.kind, self._formula, self._value = attributes.get("t", "n"), False, False
             case "f":
                 self._formula = True
             case "v" | "is":
@@ -119,11 +144,11 @@ class _Look:
     def end(self, tag: str) -> None:
         if local(tag) != "c" or not (self._value or self._formula):
             return
-        self.rows, self.columns = max(self.rows, self._row + 1), max(self.columns, self._column + 1)
-        if self._kind == "e":
-            self.refused[self._row, self._column] = "an error of the spreadsheet"
+        self.rows, self.columns = max(self.rows, self.row + 1), max(self.columns, self.column + 1)
+        if self.kind == "e":
+            self.refused[self.row, self.column] = "an error of the spreadsheet"
         elif not self._value:
-            self.refused[self._row, self._column] = "a formula that was never computed"
+            self.refused[self.row, self.column] = "a formula that was never computed"
 
 
 def _number(letters: str) -> int:

@@ -33,12 +33,14 @@ class HashLanded(Probe):
         sha256: Its name in the landing; what it really hashes to is observed.
         compression: `gzip` and `zip` have it decoded too, with the checksum of every member.
         most: Bytes, decoded, that are looked at; more of them are not unfolded.
+        ignored: Patterns of members of an archive that are no data; they are not decoded.
     """
 
     path: Path
     sha256: str
     compression: Compression = "none"
     most: int = MOST_DECODED
+    ignored: tuple[str, ...] = ()
 
     @property
     def subject(self) -> Subject:
@@ -53,13 +55,13 @@ class HashLanded(Probe):
     def observe(self, ports: Ports) -> Observation:
         """Size and SHA-256; `decodes`, `decoded_size` and, if it does not decode, the `reason`.
 
-        Fact `too_large` is there for a file that holds more than `most` bytes, and then `decodes` is False.
+        Facts `too_large` and `most` are there for a file that holds more than so many, and then `decodes` is False.
         """
         try:
             with open(self.path, "rb", opener=without_links) as file:  # a link could lead out of the landing
                 size, sha256 = _digest(file)
                 file.seek(0)
-                decoded, reason = _decoded(file, self.compression, size, self.most)
+                decoded, reason = _decoded(file, self, size)
         except FileNotFoundError:
             return self.absent(ports, "there is no landed copy of that digest")
         except OSError as error:
@@ -74,7 +76,7 @@ class HashLanded(Probe):
         }
         if decoded > self.most:
             said = f"it holds more than {self.most:,} bytes, which is the most that is declared"
-            facts |= {"decodes": False, "reason": said, "too_large": True}
+            facts |= {"decodes": False, "reason": said, "too_large": True, "most": self.most}
         return self.seen(ports, facts)
 
 
@@ -87,14 +89,14 @@ def _digest(file: BinaryIO) -> tuple[int, str]:
     return size, sha256.hexdigest()
 
 
-def _decoded(file: BinaryIO, compression: Compression, size: int, most: int) -> tuple[int, str | None]:
-    match compression:
+def _decoded(file: BinaryIO, asked: HashLanded, size: int) -> tuple[int, str | None]:
+    match asked.compression:
         case "none":
             return size, None
         case "gzip":
-            return _decode(file, most)
+            return _decode(file, asked.most)
         case "zip":
-            return decode_all(file, most)
+            return decode_all(file, asked.most, asked.ignored)
 
 
 def _decode(file: BinaryIO, most: int) -> tuple[int, str | None]:

@@ -17,6 +17,14 @@ from dagster_planexec.world.ingest import Counted
 from dagster_planexec.world.probes.delivery.amounts import EXACT
 from dagster_planexec.world.probes.delivery.counting.tally import Tally, places, tally_of
 
+_PLAIN = "(?:(?!(?:ISA|IEA|GS|GE|ST|SE) )[A-Z][A-Z0-9]{1,2} )*+"
+_INVOICES = f"(?:ST {_PLAIN}SE )*+"
+_BEGUN = f"ISA (?:(?:TA1|TA3|ISB|ISE|ISX) )*+(?:GS {_INVOICES}GE )*+"
+_ORDER = {
+    "x12": re.compile(f"(?:{_BEGUN}IEA )*+(?:{_BEGUN}(?:GS {_INVOICES}(?:ST {_PLAIN})?+)?+)?+"),
+    "nacha": re.compile("1(?:5(?:67*+)*+8)*+(?:9f*+|5(?:67*+)*+)?+"),
+}
+"""How the kinds of segments or lines follow each other, up to the end of a file that may have been cut off."""
 MOST = 256 * 1024 * 1024
 """Characters of such a file that are held at once; they are invoices, not logs."""
 _BEGINS = {"x12": "an X12 interchange", "nacha": "a NACHA file"}
@@ -34,7 +42,8 @@ def count_records(part: Part, counted: Counted | None, at_most: int | None) -> T
         at_most: Where counting may stop.
 
     Raises:
-        PortError: MISSING_COLUMN (no amount), TOO_LARGE, and as `text_of`.
+        PortError: MISSING_COLUMN (no amount), TOO_LARGE, CONTROL_TOTAL_MISMATCH for what is out of its place, and as
+            `text_of`.
     """
     found, header = tally_of(counted), list(part.form.header or ())
     at = places(part, counted, header)
@@ -60,6 +69,7 @@ def _fields(part: Part, header: Sequence[str]) -> Iterator[list[str]]:
             "RAGGED_ROW", f"{part.name} does not begin as {_BEGINS[part.form.kind]} does: {shown(text[:80])}",
             hint="look at what was delivered, and at the format that its contract declares",
         )  # fmt: skip
+    _expect_order(text, part)
     if part.form.kind == "nacha":
         for entry in _ENTRY.finditer(text):
             yield [entry[name].strip() for name in header]
@@ -71,6 +81,34 @@ def _fields(part: Part, header: Sequence[str]) -> Iterator[list[str]]:
         before[segment[0]] = segment
         if segment[0] == part.form.record:
             yield [_cell(before, name) for name in header]
+
+
+def _expect_order(text: str, part: Part) -> None:
+    """Every segment or line stands where it may; what stands elsewhere would be summed by no control record."""
+    if part.form.kind == "nacha":
+        lines = [line for line in text.splitlines() if line]
+        kinds = [line[0] if line.strip("9") else "f" for line in lines]
+    else:
+        kinds = [f"{segment[0]} " if re.fullmatch("[A-Z0-9]+", segment[0]) else "? " for segment in _x12(text)]
+    found = _ORDER[part.form.kind].match("".join(kinds))
+    end = 0 if found is None else found.end() if part.form.kind == "nacha" else found[0].count(" ")
+    if end < len(kinds):
+        what = "line of kind" if part.form.kind == "nacha" else "segment"
+        line = _line(text, part.form.kind, end)
+        raise PortError(
+            "CONTROL_TOTAL_MISMATCH",
+            f"{part.name}: {what} {shown(kinds[end].strip())} on line {line} is out of its place",
+            hint="ask the vendor to deliver the file again",
+        )
+
+
+def _line(text: str, kind: str, at: int) -> int:
+    """The physical line on which a segment or line of that position (from 0) starts; blank ones have none."""
+    if kind == "nacha":
+        return [number for number, line in enumerate(text.splitlines(), 1) if line][at]
+    every = [one for one in re.finditer(f"[^{re.escape(text[105])}]+", text) if one[0].strip()]
+    blanks = len(every[at][0]) - len(every[at][0].lstrip("\r\n"))
+    return text.count("\n", 0, every[at].start() + blanks) + 1
 
 
 def _cell(before: dict[str, list[str]], name: str) -> str:

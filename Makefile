@@ -9,6 +9,9 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 WORKERS ?= 3
 
+# Hundreds of tests start an interpreter of their own; without bytecode each compiles the package anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 # The first interpreter that is new enough and can make a virtual environment.
 # 3.11 comes first because constraints.txt is resolved with it.
 PYTHON ?= $(shell for python in python3.11 python3 python3.12 python3.13; do \

@@ -53,7 +53,7 @@ def drawn(draw: st.DrawFn) -> Drawn:
     return Drawn(plan, tuple(draw(st.permutations([step["id"] for step in steps]))))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drawn())
 def test_no_call_before_what_it_needs_and_none_after_a_stop(bench: BenchMaker, case: Drawn) -> None:
     """Every step is called at most once, behind everything it needs, before anything failed; all have an end."""

@@ -45,7 +45,7 @@ class Anything(Chooser):
         return Choice(self._answers.pop(0) if self._answers else "")
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     said=acts, by_other=acts, effect=st.sampled_from(["read", "write", "irreversible"]), idempotent=st.booleans(),
     max_tries=st.integers(1, 4), max_retries=st.integers(0, 6), less=narrowed, needed=st.booleans(),

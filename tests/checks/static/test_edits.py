@@ -85,7 +85,7 @@ def _key(finding: Any) -> tuple[Any, ...]:
     return (finding.code, finding.step, finding.field, finding.ref)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(broken_flagships(), st.sets(st.integers(0, 6)))
 def test_an_edited_plan_has_fewer_findings_no_new_one_and_the_same_meaning(broken: dict[str, Any], cut: set[int]):
     """Whatever else is wrong with it: only dependencies are added, and only those that hold by a reference."""

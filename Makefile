@@ -7,7 +7,7 @@
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-WORKERS ?= 3
+WORKERS ?= 4
 
 # Hundreds of tests start an interpreter of their own; without bytecode each compiles the package anew.
 unexport PYTHONDONTWRITEBYTECODE

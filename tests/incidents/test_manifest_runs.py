@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from dagster_planexec.checks.catalogue import BINDERS
+from dagster_planexec.cli.examined.task import _drop
 from dagster_planexec.contract.delivery.manifest import Manifest
+from dagster_planexec.execute.reobserve.reobserve import reobserve
 from dagster_planexec.world.delivery.manifest.form import ManifestForm, PartWords, WholeWords
 from tests.support.billed import HEADER, Billed, step_of, task_of
 from tests.support.disabled import always_passes
@@ -228,3 +230,42 @@ def test_manifest_that_is_replaced_under_a_run_stops_it(billed, s3):
     )
     assert "the manifest 'in/2026-03.manifest.json' was replaced" in report.text
     assert "load" not in world.called()
+
+
+def test_what_observe_says_of_manifests(billed, s3):
+    """Admitted, it stands like the parts; replaced or joined by another one, the month's delivery is another one."""
+    world = billed(Manifest(r"{period}(-v\d)?\.manifest\.json", FORM))
+    s3.put(NAME, manifest(*BOTH))
+    assert world.settle().status == "succeeded"
+
+    def seen() -> list[tuple[str, str, str | None]]:
+        with world.work() as work:
+            found = reobserve(work, world.task.period("2026-03"))
+        return [
+            (str(one.subject).rsplit("/", 1)[-1], one.word, one.code) for one in found.sightings if one.about == "drop"
+        ]
+
+    parts = [("2026-03-a.csv", "unchanged", None), ("2026-03-b.csv", "unchanged", None)]
+    assert seen() == [("2026-03.manifest.json", "unchanged", None), *parts]
+    s3.put(NAME, manifest(*BOTH, month="2026-03 "))
+    assert seen() == [("2026-03.manifest.json", "changed", "OBJECT_CHANGED"), *parts]
+    s3.put("in/2026-03-v2.manifest.json", manifest(*BOTH))
+    s3.put(NAME, manifest(*BOTH))
+    s3.put(C, BODIES[C])
+    assert seen() == [
+        ("2026-03.manifest.json", "unchanged", None), *parts,
+        ("2026-03-v2.manifest.json", "new", "DROP_INCOMPLETE"), ("2026-03-c.csv", "new", "DROP_INCOMPLETE"),
+    ]  # fmt: skip
+
+
+def test_what_doctor_says_of_manifests(billed, s3):
+    """Manifests are counted beside the objects of the task's periods, and are no object of their own."""
+    world = billed()
+
+    def said() -> object:
+        with world.work() as work:
+            return _drop(world.task, work.ports)
+
+    assert "2 objects, 2 of a period of the task, 0 manifests among them" in str(said())
+    s3.put(NAME, manifest(*BOTH))
+    assert "3 objects, 3 of a period of the task, 1 manifest among them" in str(said())

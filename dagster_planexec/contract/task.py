@@ -22,7 +22,7 @@ from dagster_planexec.world.expectations.suite import read_suite
 from dagster_planexec.world.period import Granularity, Period
 from dagster_planexec.world.ports import Roots
 from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.sides.comparison.shape import AMOUNT_DIFFERS, IDENTICAL, only
+from dagster_planexec.world.sides.comparison.shape import AMOUNT_DIFFERS, COLUMN_DIFFERS, IDENTICAL, only
 
 RECONCILE = "reconcile"
 """The tool that makes the result of a `Task.reconciliation`."""
@@ -158,6 +158,11 @@ class ResultShape:
     """Side name to the column that says how many of its rows a line stands for. None: one, where the status says so."""
     currencies: Mapping[str, str] = field(default_factory=dict)
     """Side name to the column that says the currency of its amount. None: that of the side's contract."""
+
+    @property
+    def paired(self) -> tuple[str, ...]:
+        """Status words of lines that both sides have, whatever does not agree on them."""
+        return (self.identical, self.differs, *(word for word in self.further if word == COLUMN_DIFFERS))
 
 
 @dataclass(frozen=True, slots=True)

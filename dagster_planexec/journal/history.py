@@ -67,7 +67,7 @@ class JournalHistory(History):
         counted: Any = observed.get("lines") if isinstance(observed, Mapping) else None
         if shape is None or len(shape.only) > _PAIR or not isinstance(counted, Mapping):
             return {}  # of three sides, a line that differs may lack one: its words do not say which
-        matched = int(counted.get(shape.identical, 0)) + int(counted.get(shape.differs, 0))
+        matched = sum(int(counted.get(word, 0)) for word in shape.paired)
         return {side: (matched + int(counted.get(word, 0)), matched) for side, word in shape.only.items()}
 
 

@@ -102,6 +102,8 @@ class Reconcile(Tool):
             "amounts_share_a_currency",
             "both_sides_contribute",
             "closing_identities_hold",
+            "match_rate_is_plausible",
+            "expectations_hold",
         ),
         errors={
             "VALIDATION_ERROR": "give both sides, and a table of its own as target; the task says what is compared",

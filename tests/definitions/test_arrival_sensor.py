@@ -7,7 +7,7 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import timedelta
 
 import dagster as dg
 import pytest
@@ -159,8 +159,8 @@ def test_objects_of_no_period_are_passed_over_and_counted(vendor, watch, key, co
 
 
 def test_delivery_of_a_month_that_has_not_ended_waits(vendor, watch):
-    """It is no partition yet."""
-    month = f"{datetime.now(UTC):%Y-%m}"
+    """It is no partition yet. Tomorrow's month by the sensor's own clock, so that none ends while this is looked at."""
+    month = f"{watch.clock.now() + timedelta(days=1):%Y-%m}"
     vendor.put(f"exports/{month}-invoice.csv", b"a\n1\n")
 
     assert watch.asked() == ["2026-02-01"]

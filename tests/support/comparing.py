@@ -165,8 +165,8 @@ def _sums(status: str, mine: list[Any], theirs: list[Any]) -> dict[str, Any]:
 
 
 def _sum(rows: list[Row]) -> Decimal | None:
-    amounts = [one[1] for one in rows if one[1] is not None]
-    return sum(amounts, Decimal(0)) if amounts else None
+    amounts = [one[1] for one in rows]
+    return None if None in amounts else sum(amounts, Decimal(0))
 
 
 def _near(comparison: Comparison, one: Decimal, other: Decimal) -> bool:

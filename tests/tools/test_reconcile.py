@@ -9,12 +9,14 @@ import pytest
 
 from dagster_planexec.checks.catalogue import BINDERS
 from dagster_planexec.checks.effect.report_matches_result import report_matches_result
+from dagster_planexec.contract.delivery.plausible import Plausible
 from dagster_planexec.contract.file_contract import Column, FileContract
 from dagster_planexec.contract.layout import credit_shape
 from dagster_planexec.contract.outcome import Done, Failed
 from dagster_planexec.contract.reconcile.spec import Compared, ReconcileSpec, Tolerance
 from dagster_planexec.contract.task import CreditRule, Deliverable, Limits, NamedInput
 from dagster_planexec.errors import PlanexecError, PortError
+from dagster_planexec.execute.admit import hash_suites
 from dagster_planexec.tools.reconcile import Reconcile, ReconcileArgs
 from dagster_planexec.tools.write_report import WriteReport, WriteReportArgs
 from dagster_planexec.world.probes.result.credits import fetch_credit_lines
@@ -289,6 +291,29 @@ def test_columns_of_other_names(tmp_path):
         {"identical": 1}, None, {"ledger": 1, "vendor": 0},
     )  # fmt: skip
     assert on.rows("select id from recon.lines") == [("A1",)]
+
+
+def test_what_is_plausible_is_judged_of_a_comparison_too(tmp_path):
+    """Lines that both sides have are matched, whatever does not agree on them; the suite is asked of the result."""
+    suite = tmp_path / "lines.json"
+    few = {"type": "expect_table_row_count_to_be_between", "kwargs": {"max_value": 2}, "meta": {}}
+    suite.write_text(json.dumps({"name": "lines", "expectations": [few], "meta": {}}))
+    on = desk(tmp_path, ReconcileSpec(compare=(Compared(column="tax"),)))
+    (made,) = on.task.deliverables
+    on.task = replace(
+        on.task, plausible=Plausible(max_unmatched_share=Decimal("0.34")), deliverables=(replace(made, suite=suite),)
+    )
+    day = ("USD", "2026-03-05")
+    fill(on, [("A", "1.00"), ("B", "1.00", *day, "0.10"), ("C", "1.00")], [("A", "1.00"), ("B", "1.00", *day, "0.20")])
+    admission = replace(on.admission(), suites=hash_suites(on.task))
+    assert isinstance(on.call(TOOL, ARGS), Done)
+
+    (rate,) = on.verdicts(BINDERS["match_rate_is_plausible"], TOOL, ARGS, admission=admission)
+    (held,) = on.verdicts(BINDERS["expectations_hold"], TOOL, ARGS, admission=admission)
+
+    assert {"match_rate_is_plausible", "expectations_hold"} <= set(TOOL.contract.postconditions)
+    assert (rate.status, rate.text) == ("passed", "not found on the other side: ledger 1 of 3, vendor 0 of 2")
+    assert (held.status, held.code) == ("failed", "SUITE_FAILED")
 
 
 # ------------------------------------------------------------------------- refusals

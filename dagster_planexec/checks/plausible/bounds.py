@@ -13,6 +13,9 @@ from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.history import PastPeriod
 from dagster_planexec.world.observation import Fact
 
+_DECIMALS = 12
+"""That are shown of a bound; a third has no end."""
+
 
 @dataclass(frozen=True, slots=True)
 class Bound:
@@ -34,7 +37,7 @@ class Bound:
 
 
 def _plain(number: Decimal | int) -> str:
-    text = f"{number:f}"
+    text = f"{Decimal(number):.{_DECIMALS}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 

@@ -34,7 +34,7 @@ def match_rate_is_plausible(scope: StepScope, phase: Phase) -> tuple[BoundCheck,
     bounds = tuple(_bounds(task.plausible, shape, past)) if task.plausible is not None else ()
     if not bounds:
         return (unbounded(scope, phase, NAME, past, "max_unmatched_share"),)
-    words = (shape.identical, shape.differs, *shape.only.values())
+    words = (*shape.paired, *shape.only.values())
     amounts = tuple((side, column) for side, column in shape.amounts.items() if side in shape.only)
     probe = ResultFigures(target_of(scope), shape.status, words, amounts)
     stated = Stated(shown(bounds), scope.stated_by_task(f"plausible{periods_of(past, bounds)}"))
@@ -53,8 +53,8 @@ def _bounds(plausible: Plausible, shape: ResultShape, past: list[PastPeriod]) ->
 
 
 def unmatched(lines: int, matched: int) -> Decimal:
-    """The share of a side's lines that the other side lacks, to six digits; 0 of none."""
-    return round(Decimal(lines - matched) / lines, 6) if lines else Decimal(0)
+    """The share of a side's lines that the other side lacks; 0 of none. Not rounded: a bound is met or it is not."""
+    return Decimal(lines - matched) / lines if lines else Decimal(0)
 
 
 def _judge(bounds: tuple[Bound, ...], shape: ResultShape) -> Judge:
@@ -68,13 +68,14 @@ def _judge(bounds: tuple[Bound, ...], shape: ResultShape) -> Judge:
         def matched(side: str) -> int:
             if len(shape.only) > _PAIR and shape.differs in statuses:  # of three sides, one may lack the line
                 return count(shape.identical) + int(statuses[shape.differs]["present"][side])
-            return count(shape.identical) + count(shape.differs)
+            return sum(count(word) for word in shape.paired)
 
         lines = {side: (matched(side) + count(word), matched(side)) for side, word in shape.only.items()}
-        observed = {f"unmatched share of {side}": unmatched(*counts) for side, counts in lines.items()}
+        shares = {f"unmatched share of {side}": unmatched(*counts) for side, counts in lines.items()}
+        observed = {of: round(share, 6) for of, share in shares.items()}
         said = ", ".join(f"{side} {every - both} of {every}" for side, (every, both) in lines.items())
         for bound in bounds:
-            if bound.most is not None and observed[bound.of] > bound.most:
+            if bound.most is not None and shares[bound.of] > bound.most:
                 text = f"not found on the other side: {said}; {bound}"
                 return Finding("failed", expected, observed, text, "COVERAGE_LOW")
         return Finding("passed", expected, observed, f"not found on the other side: {said}")

@@ -14,7 +14,6 @@ from dagster_planexec.contract.task import ResultShape, Task
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.observation import Fact, Observation
 from dagster_planexec.world.probes.result.identities import OTHER, ResultFigures, SideFigures
-from dagster_planexec.world.sides.comparison.shape import COLUMN_DIFFERS
 
 NAME = "closing_identities_hold"
 _PAIR = 2
@@ -150,7 +149,7 @@ def _misplaced(shape: ResultShape, statuses: Mapping[str, Any]) -> Iterator[str]
     """Where a line says whose rows it stands for, its status may not say something else."""
     if not shape.rows:
         return
-    for word in (shape.identical, shape.differs, COLUMN_DIFFERS, *shape.only.values()):
+    for word in (*shape.paired, *shape.only.values()):
         if word not in statuses:
             continue
         for side, lines in statuses[word]["standing"].items():

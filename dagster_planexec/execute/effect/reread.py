@@ -32,7 +32,6 @@ from dagster_planexec.world.probes.delivery.figures.final import FinalInExtract
 from dagster_planexec.world.probes.delivery.landed import HashLanded
 from dagster_planexec.world.probes.result.raw_sides import RawSides
 from dagster_planexec.world.probes.table.contents.final import FinalInTable
-from dagster_planexec.world.sides.comparison.shape import COLUMN_DIFFERS
 from dagster_planexec.world.subject import Subject
 
 PHASE: Phase = "pre"
@@ -220,8 +219,7 @@ def _match(run: Run, share: Decimal) -> Any:  # noqa: ANN401 - a judge
 def _matched(shape: ResultShape, statuses: Mapping[str, Any], side: str) -> int:
     """Rows of a side that were found on the other, whatever became of their amounts."""
     if shape.rows:
-        paired = (shape.identical, shape.differs, COLUMN_DIFFERS)
-        return sum(int(statuses[word]["rows"][side]) for word in paired if word in statuses)
+        return sum(int(statuses[word]["rows"][side]) for word in shape.paired if word in statuses)
     same = int(statuses[shape.identical]["lines"]) if shape.identical in statuses else 0
     other = int(statuses[shape.differs]["present"][side]) if shape.differs in statuses else 0
     return same + other

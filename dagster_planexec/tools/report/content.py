@@ -10,6 +10,7 @@ from decimal import Decimal
 from dagster_planexec.world.observation import Fact
 from dagster_planexec.world.ports import Session, SqlValue
 from dagster_planexec.world.probes.result.credits import credit_of, fetch_credit_lines
+from dagster_planexec.world.sides.comparison.shape import NULL_KEY
 from dagster_planexec.world.sides.result import ResultLayout
 
 MOST_LINES = 200
@@ -144,7 +145,8 @@ class Content:
             for side in self.sides
             if side.lines and self.disagreeing == side.only_here == side.lines
         ]
-        if all(side.lines for side in self.sides) and not self.sides[0].matched:
+        apart = {NULL_KEY, *(side.only_word for side in self.sides)}
+        if all(side.lines for side in self.sides) and not any(s.lines for s in self.statuses if s.word not in apart):
             notes.append("No key of one side is found on the other.")
         if self.others:
             notes.append("The result has lines with a status that the task does not declare.")
@@ -189,7 +191,7 @@ def read_content(session: Session, heading: Heading, layout: ResultLayout) -> Co
         rows = found = None
         if layout.rows:
             rows = sum(group.rows[index] for group in groups.values())
-            found = sum(groups[w].rows[index] for w in (layout.identical, layout.differs) if w in groups)
+            found = sum(groups[w].rows[index] for w in layout.paired if w in groups)
         identical, differs = by_word[layout.identical].lines, by_word[layout.differs].lines
         sides.append(SideRow(side, word, identical, differs, by_word[word].lines, total, rows, found))
     credit = None

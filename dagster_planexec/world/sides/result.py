@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dagster_planexec.world.sides.comparison.shape import COLUMN_DIFFERS
+
 
 @dataclass(frozen=True, slots=True)
 class CreditShape:
@@ -52,6 +54,11 @@ class ResultLayout:
     def words(self) -> tuple[str, ...]:
         """Every status word, the agreeing ones first."""
         return (self.identical, self.differs, *(word for _, word in self.only), *self.further)
+
+    @property
+    def paired(self) -> tuple[str, ...]:
+        """Status words of lines that both sides have, whatever does not agree on them."""
+        return (self.identical, self.differs, *(word for word in self.further if word == COLUMN_DIFFERS))
 
     @property
     def money(self) -> tuple[str, ...]:

@@ -132,6 +132,7 @@ MATCHES: dict[str, tuple[Plausible | None, tuple[PastPeriod, ...], str, str | No
     "better than ever": (Plausible(), past(1, 1, 1, unmatched=50), "passed", None),
     "a bound, no past": (Plausible(max_unmatched_share=Decimal("0.001")), (), "failed", "COVERAGE_LOW"),
     "a bound that holds": (Plausible(max_unmatched_share=Decimal("0.002")), (), "passed", None),
+    "a bound by a hair": (Plausible(max_unmatched_share=Decimal("0.00199999")), (), "failed", "COVERAGE_LOW"),
 }
 
 

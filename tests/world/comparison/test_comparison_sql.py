@@ -101,6 +101,28 @@ def test_when_two_amounts_agree(server, comparison, ledger, vendor, same):
     assert statuses(server, comparison, ledger, vendor) == {"A": expected}
 
 
+def short(comparison):
+    """Of amounts that eight bytes hold."""
+    return replace(comparison, amount=replace(comparison.amount, precision=(12, 12)))
+
+
+def test_short_amounts_may_be_far_apart(server):
+    """A gap is multiplied where shares are compared: what comes of it is longer than what it was made of."""
+    comparison = short(compared(tolerance=Tolerance("relative", "0.000000001")))
+
+    assert statuses(server, comparison, [row("A", "9999999999.99")], [row("A", "-9999999999.99")]) == {
+        "A": "amount_differs"
+    }
+
+
+def test_large_amounts_may_repeat(server):
+    """So is an amount where as many are counted."""
+    often = [row("A", "999999999999999.99")] * 40
+    (found,) = lines(server, compared("multiset"), often, often)
+
+    assert (found["status"], found["ledger_amount"]) == ("identical", Decimal("39999999999999999.60"))
+
+
 def test_a_tenth_and_two_tenths_are_three_tenths(server):
     """0.1 + 0.2 against 0.3: sums of many rows are exact."""
     found = lines(server, compared("one-to-many"), [row("A", "0.30")], [row("A", "0.10"), row("A", "0.20")])
@@ -202,6 +224,38 @@ def test_a_group_of_several_currencies_is_not_added_up(server):
     found = lines(server, compared("one-to-many", by_row=True), [row("A", "2.00")], vendor)
 
     assert [line["status"] for line in found] == ["currency_differs"] * 3
+
+
+@pytest.mark.parametrize(
+    ("amounts", "taxes", "became"),
+    [
+        (("1.00", "1.00"), (None, None), ("column_differs", "tax")),
+        (("1.00", "1.00"), ("0.40", "0.60"), ("identical", None)),
+        (("1.00", "1.00"), ("1.00", None), ("column_differs", "tax")),
+        (("2.00", None), ("0.40", "0.60"), ("amount_differs", None)),
+        ((None, None), ("1.00", None), ("amount_differs", "tax")),
+    ],
+)
+def test_a_group_that_lacks_an_amount_agrees_with_nothing(server, amounts, taxes, became):
+    """A sum leaves out what is missing: what the other rows come to is not what the group comes to."""
+    vendor = [row("A", amount, tax=tax) for amount, tax in zip(amounts, taxes, strict=True)]
+    comparison = compared("one-to-many", numbers=FURTHER["numbers"])
+    (found,) = lines(server, comparison, [row("A", "2.00", tax="1.00")], vendor)
+
+    assert (found["status"], found["differing"]) == became
+
+
+def test_amounts_that_nobody_knows_come_to_nothing_known(server):
+    """Out of the period too: no amount is not an amount of zero."""
+    found = lines(server, compared("multiset"), [row("A", None, day=APRIL)], [row("A", None), row("B", "1.00")])
+    out = lines(server, compared("multiset"), [row("A", None, day=APRIL)], [row("A", "2.00", day=APRIL)])
+
+    assert [(line["status"], line["ledger_amount"]) for line in found if line["ledger_rows"]] == [
+        ("amount_differs", None)
+    ]
+    assert [(line["status"], line["ledger_amount"], line["vendor_amount"]) for line in out] == [
+        ("out_of_period", None, Decimal("2.00"))
+    ]
 
 
 def test_keys_that_normalising_changed_are_counted(server):

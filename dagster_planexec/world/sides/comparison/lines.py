@@ -10,6 +10,9 @@ from sqlglot import exp
 
 from dagster_planexec.world.sides.comparison.shape import NULL_KEY, Comparison, Number, places_of
 
+_LONG = 19
+"""Digits from which on a decimal is long in DuckDB: one more than eight bytes hold."""
+
 
 @dataclass(frozen=True)
 class Lines:
@@ -47,6 +50,11 @@ def source(name: str) -> exp.Table:
 def decimal(precision: int, scale: int) -> exp.DataType:
     """`DECIMAL(p, s)`."""
     return exp.DataType.build(f"DECIMAL({precision:d}, {scale:d})")
+
+
+def long(value: exp.Expr, number: Number, width: int) -> exp.Expr:
+    """A value to be multiplied: DuckDB keeps the product of two short decimals short, and ends with an overflow."""
+    return exp.cast(value, decimal(max(width, _LONG), number.places))
 
 
 def total(value: exp.Expr) -> exp.Expr:
@@ -113,10 +121,10 @@ def agrees(number: Number, one: exp.Expr, other: exp.Expr, comparison: Compariso
         return exp.LTE(this=gap, expression=bound)
     # gap <= share * least, with both sides multiplied until the share is whole: no division, so nothing is rounded.
     places = places_of(tolerance.digits)
-    factor = decimal(places + 1, 0)
+    factor, width = decimal(places + 1, 0), number.width(comparison.match)
     share = str(int(Decimal(tolerance.digits).scaleb(places)))
-    least = exp.func("LEAST", exp.func("ABS", one.copy()), exp.func("ABS", other.copy()))
+    least = long(exp.func("LEAST", exp.func("ABS", one.copy()), exp.func("ABS", other.copy())), number, width)
     return exp.LTE(
-        this=exp.Mul(this=gap, expression=exp.cast(text(str(10**places)), factor)),
+        this=exp.Mul(this=long(gap, number, width), expression=exp.cast(text(str(10**places)), factor)),
         expression=exp.Mul(this=least, expression=exp.cast(text(share), factor.copy())),
     )

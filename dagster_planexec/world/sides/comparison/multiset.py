@@ -17,6 +17,7 @@ from dagster_planexec.world.sides.comparison.lines import (
     is_null,
     keyless,
     keys_of,
+    long,
     marked,
     named,
     num,
@@ -46,11 +47,7 @@ def multiset_lines(comparison: Comparison) -> Lines:
     ]
     outside = exp.EQ(this=col("all_outside"), expression=col("all_rows"))
     inside = exp.NEQ(this=col("all_outside"), expression=col("all_rows"))
-    everything = [
-        exp.Add(this=exp.func("COALESCE", col("same_amount"), _zero(comparison)),
-                expression=exp.func("COALESCE", col(f"left_amount_{at}"), _zero(comparison)))
-        for at in (0, 1)
-    ]  # fmt: skip
+    everything = [col(f"every_amount_{at}") for at in (0, 1)]
     counts = [exp.Add(this=col("same"), expression=col(f"left_{at}")) for at in (0, 1)]
     parts = [
         standing_alone(comparison),
@@ -102,8 +99,10 @@ def _by_currency(comparison: Comparison) -> exp.Select:
     values = [named(total(col("same")), "same"), named(total(_worth(comparison, col("same"))), "same_amount")]
     for at in (0, 1):
         left = exp.Sub(this=col(f"n_{at}"), expression=col("same"))
-        worth = exp.case().when(above(left.copy(), 0), _worth(comparison, left)).else_(exp.null())
-        values += [named(total(left), f"left_{at}"), named(total(worth), f"left_amount_{at}")]
+        values.append(named(total(left), f"left_{at}"))
+        for name, count in (("left", left), ("every", col(f"n_{at}"))):
+            worth = exp.case().when(above(count.copy(), 0), _worth(comparison, count)).else_(exp.null())
+            values.append(named(total(worth), f"{name}_amount_{at}"))
     values.append(named(total(col("outside")), "outside"))
     values.append(named(total(exp.Add(this=col("n_0"), expression=col("n_1"))), "rows_of_key"))
     return (
@@ -120,7 +119,11 @@ def _weighed(comparison: Comparison) -> exp.Select:
     def over_key(name: str) -> exp.Expr:
         return exp.Window(this=total(col(name)), partition_by=[k.copy() for k in keys])
 
-    columns = ["same", "same_amount", "left_0", "left_1", "left_amount_0", "left_amount_1"]
+    columns = [
+        "same",
+        "same_amount",
+        *(f"{name}_{at}" for name in ("left", "left_amount", "every_amount") for at in (0, 1)),
+    ]
     return exp.select(
         *keys,
         col("currency"),
@@ -161,10 +164,5 @@ def _left_over(comparison: Comparison) -> exp.Expr:
 
 def _worth(comparison: Comparison, count: exp.Expr) -> exp.Expr:
     number = comparison.amount
-    amount = exp.cast(col("amount"), decimal(number.whole + number.places, number.places))
+    amount = long(col("amount"), number, number.whole + number.places)
     return exp.Mul(this=exp.cast(exp.paren(count.copy()), decimal(SUM_DIGITS, 0)), expression=amount)
-
-
-def _zero(comparison: Comparison) -> exp.Expr:
-    number = comparison.amount
-    return exp.cast(text("0"), decimal(number.width("multiset"), number.places))

@@ -29,6 +29,7 @@ from dagster_planexec.world.sides.comparison.shape import (
     IDENTICAL,
     OUT_OF_PERIOD,
     Comparison,
+    Number,
     only,
 )
 
@@ -64,6 +65,8 @@ def _grouped(comparison: Comparison) -> exp.Select:
     values = [exp.alias_(total(col(f"n_{at}")), f"n_{at}", quoted=True) for at in (0, 1)]
     for name in ("amount", *(n for n, _ in comparison.numbers)):
         values += [named(exp.func(fold, col(f"{name}_{at}")), f"{name}_{at}") for at in (0, 1)]
+        if comparison.many is not None:
+            values.append(named(exp.func("COUNT", col(f"{name}_{comparison.many}")), f"{name}_known"))
     texts = [f"{name}_{at}" for name, _ in comparison.attributes for at in (0, 1)]
     texts += [f"currency_{at}" for at in (0, 1) if comparison.carries_currency(at)]
     values += [named(exp.func("MAX", col(name)), name) for name in texts]
@@ -112,7 +115,7 @@ def _status(comparison: Comparison) -> tuple[exp.Expr, exp.Expr]:
             exp.NEQ(this=currencies[0], expression=currencies[1]), *(is_null(c.copy()) for c in currencies)
         )
         case = case.when(differ, text(CURRENCY_DIFFERS))
-    amounts = agrees(comparison.amount, col("amount_0"), col("amount_1"), comparison)
+    amounts = _agree("amount", comparison.amount, comparison)
     differing = [(name, exp.Not(this=exp.paren(test))) for name, test in _columns(comparison)]
     if not differing:
         return case.when(amounts, text(IDENTICAL)).else_(text(AMOUNT_DIFFERS)), exp.cast(exp.null(), "TEXT")
@@ -131,10 +134,17 @@ def _columns(comparison: Comparison) -> list[tuple[str, exp.Expr]]:
     """Each further column with whether it agrees: never null, for absent on both sides is the same."""
     out: list[tuple[str, exp.Expr]] = []
     for name, number in comparison.numbers:
-        one, other = col(f"{name}_0"), col(f"{name}_1")
-        near = agrees(number, one.copy(), other.copy(), comparison)
-        missing = exp.and_(is_null(one.copy()), is_null(other.copy()))
+        near = _agree(name, number, comparison)
+        missing = exp.and_(*(is_null(col(f"{name}_{at}")) for at in (0, 1)))
         out.append((name, exp.func("COALESCE", exp.case().when(near, exp.true()).when(missing, exp.true()).else_(exp.false()), exp.false())))  # fmt: skip  # noqa: E501
     for name, _ in comparison.attributes:
         out.append((name, exp.NullSafeEQ(this=col(f"{name}_0"), expression=col(f"{name}_1"))))
     return out
+
+
+def _agree(name: str, number: Number, comparison: Comparison) -> exp.Expr:
+    """Whether both sides' numbers agree. A sum leaves out what is missing; of rows that lack one it says nothing."""
+    near = agrees(number, col(f"{name}_0"), col(f"{name}_1"), comparison)
+    if comparison.many is None:
+        return near
+    return exp.and_(near, exp.EQ(this=col(f"{name}_known"), expression=col(f"n_{comparison.many}")))

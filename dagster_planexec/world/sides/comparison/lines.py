@@ -115,13 +115,14 @@ def agrees(number: Number, one: exp.Expr, other: exp.Expr, comparison: Compariso
     tolerance = number.tolerance
     if tolerance.kind == "exact":
         return exp.EQ(this=one, expression=other)
-    gap = exp.func("ABS", exp.Sub(this=one, expression=other))
+    width = number.width(comparison.match)
+    wide = decimal(width, number.places)
+    gap = exp.func("ABS", exp.Sub(this=exp.cast(one, wide), expression=exp.cast(other, wide)))
     if tolerance.kind == "absolute":
-        bound = exp.cast(text(tolerance.digits), decimal(number.width(comparison.match), number.places))
-        return exp.LTE(this=gap, expression=bound)
+        return exp.LTE(this=gap, expression=exp.cast(text(tolerance.digits), wide))
     # gap <= share * least, with both sides multiplied until the share is whole: no division, so nothing is rounded.
     places = places_of(tolerance.digits)
-    factor, width = decimal(places + 1, 0), number.width(comparison.match)
+    factor = decimal(places + 1, 0)
     share = str(int(Decimal(tolerance.digits).scaleb(places)))
     least = long(exp.func("LEAST", exp.func("ABS", one.copy()), exp.func("ABS", other.copy())), number, width)
     return exp.LTE(

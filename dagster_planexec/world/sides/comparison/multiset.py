@@ -164,5 +164,5 @@ def _left_over(comparison: Comparison) -> exp.Expr:
 
 def _worth(comparison: Comparison, count: exp.Expr) -> exp.Expr:
     number = comparison.amount
-    amount = long(col("amount"), number, number.whole + number.places)
+    amount = long(col("amount"), number, number.digits)
     return exp.Mul(this=exp.cast(exp.paren(count.copy()), decimal(SUM_DIGITS, 0)), expression=amount)

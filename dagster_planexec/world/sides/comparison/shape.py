@@ -31,8 +31,6 @@ BLANKS = (
     "\u2028\u2029\u202f\u205f\u3000"
 )
 """What counts as blank in a key: the white space of Unicode. Named one by one, as each warehouse's `trim` differs."""
-ODD = "[^!-~]"
-"""Of a text, anything but visible ASCII; without it nothing can be blank."""
 
 
 def only(side: str) -> str:
@@ -71,9 +69,14 @@ class Number:
         """Digits before the decimal point that either side may have."""
         return max(p - s for p, s in zip(self.precision, self.scale, strict=True))
 
+    @property
+    def digits(self) -> int:
+        """Precision of the DECIMAL in which either side is written."""
+        return self.whole + self.places
+
     def width(self, match: Match) -> int:
         """Precision of the DECIMAL in which the comparison is done: the digits, one for a difference, ten for sums."""
-        return self.whole + self.places + 1 + (0 if match == "one-to-one" else SUM_DIGITS)
+        return self.digits + 1 + (0 if match == "one-to-one" else SUM_DIGITS)
 
     def require_room(self, match: Match) -> None:
         """Whether every intermediate value fits without rounding, on every warehouse.

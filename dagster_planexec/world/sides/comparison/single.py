@@ -19,7 +19,6 @@ from dagster_planexec.world.sides.comparison.lines import (
     source,
     standing_alone,
     text,
-    total,
 )
 from dagster_planexec.world.sides.comparison.shape import (
     AMOUNT_DIFFERS,
@@ -62,7 +61,7 @@ def _grouped(comparison: Comparison) -> exp.Select:
     keys = keys_of(comparison)
     # With one row at most the largest is the value, and no sum can overflow.
     fold = "MAX" if comparison.match == "one-to-one" else "SUM"
-    values = [exp.alias_(total(col(f"n_{at}")), f"n_{at}", quoted=True) for at in (0, 1)]
+    values = [named(_ones(f"n_{at}"), f"n_{at}") for at in (0, 1)]
     for name in ("amount", *(n for n, _ in comparison.numbers)):
         values += [named(exp.func(fold, col(f"{name}_{at}")), f"{name}_{at}") for at in (0, 1)]
         if comparison.many is not None:
@@ -71,7 +70,7 @@ def _grouped(comparison: Comparison) -> exp.Select:
     texts += [f"currency_{at}" for at in (0, 1) if comparison.carries_currency(at)]
     values += [named(exp.func("MAX", col(name)), name) for name in texts]
     if comparison.has_period:
-        values.append(named(total(col("outside")), "outside"))
+        values.append(named(_ones("outside"), "outside"))
     values.append(named(_apart(comparison), "apart"))
     return (
         exp.select(*(col(k) for k in keys), *values)
@@ -81,16 +80,21 @@ def _grouped(comparison: Comparison) -> exp.Select:
     )
 
 
+def _ones(name: str) -> exp.Expr:
+    """How many rows have a 1 there and not a 0. Counting is cheaper than a sum, whose state is twice as wide."""
+    return exp.func("COUNT", exp.func("NULLIF", col(name), num(0)))
+
+
 def _apart(comparison: Comparison) -> exp.Expr:
     """Why the rows of a key stay single lines; null if they do not."""
-    repeated = exp.or_(*(above(total(col(f"n_{at}")), 1) for at in (0, 1) if at != comparison.many))
+    repeated = exp.or_(*(above(_ones(f"n_{at}"), 1) for at in (0, 1) if at != comparison.many))
     case = exp.case().when(repeated, text(DUPLICATE_KEY))
     if comparison.many is not None and comparison.sides[comparison.many].currency_column is not None:
         currency = f"currency_{comparison.many}"
         several = exp.NEQ(this=exp.func("MIN", col(currency)), expression=exp.func("MAX", col(currency)))
         unknown = exp.and_(
             above(exp.func("COUNT", col(currency)), 0),
-            exp.LT(this=exp.func("COUNT", col(currency)), expression=total(col(f"n_{comparison.many}"))),
+            exp.LT(this=exp.func("COUNT", col(currency)), expression=_ones(f"n_{comparison.many}")),
         )
         case = case.when(exp.or_(several, unknown), text(CURRENCY_DIFFERS))
     return case.else_(exp.cast(exp.null(), "TEXT"))

@@ -6,7 +6,7 @@ import socket
 from contextlib import AbstractContextManager
 from threading import Thread
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
 from dagster_planexec.errors import PlanexecError
 
@@ -17,7 +17,7 @@ HOST = "127.0.0.1"
 REGION = "us-east-1"
 ACCESS_KEY = "local-demo"
 SECRET_KEY = "local-demo"  # noqa: S105 - the server accepts any
-CLIENT_TIMEOUT_S = 10
+CLIENT_TIMEOUT_S = 10.0
 
 
 class LocalS3(AbstractContextManager["LocalS3"]):
@@ -96,24 +96,17 @@ class LocalS3(AbstractContextManager["LocalS3"]):
 
 def client_for(endpoint: str) -> S3Client:
     """A client for the local server that makes every request once and waits for at most ten seconds."""
-    import boto3  # noqa: PLC0415 - heavy
-    from botocore.config import Config  # noqa: PLC0415 - heavy
+    from dagster_planexec.resources.s3_object_store import S3ObjectStoreResource  # noqa: PLC0415 - heavy
 
-    # A session of its own: boto3's default session is shared and not safe between threads.
-    made = boto3.session.Session().client(
-        "s3",
+    return S3ObjectStoreResource(
         endpoint_url=endpoint,
         region_name=REGION,
+        addressing_style="path",
         aws_access_key_id=ACCESS_KEY,
         aws_secret_access_key=SECRET_KEY,
-        config=Config(
-            connect_timeout=CLIENT_TIMEOUT_S,
-            read_timeout=CLIENT_TIMEOUT_S,
-            retries={"max_attempts": 0},
-            s3={"addressing_style": "path"},
-        ),
-    )
-    return cast("S3Client", made)
+        connect_timeout_s=CLIENT_TIMEOUT_S,
+        read_timeout_s=CLIENT_TIMEOUT_S,
+    ).get_client()
 
 
 def _listening(port: int) -> socket.socket:

@@ -10,6 +10,7 @@ import click
 from dagster_planexec.cli.frame import AS_JSON, answering
 
 FILES = click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
+PLACE = click.Path(path_type=Path)
 PERIOD = click.option("--period", default=None, help="The period it is for, e.g. 2026-03 or 2017-Q4. Default: none.")
 
 
@@ -18,37 +19,50 @@ PERIOD = click.option("--period", default=None, help="The period it is for, e.g.
 @click.option("--contract", required=True, type=click.Path(path_type=Path), help="The file contract, as YAML.")
 @PERIOD
 @click.option("--row", multiple=True, metavar="KEY", help="Show the line of this key as it was loaded. Repeatable.")
+@click.option("--rejects", type=PLACE, default=None, help="Save every refused cell in this .parquet or .xlsx file.")
 @click.option("--draft", is_flag=True, help="Try a contract although some of its words are unconfirmed guesses.")
 @AS_JSON
 @answering
 def ingest(
-    files: tuple[Path, ...], contract: Path, period: str | None, *, row: tuple[str, ...], draft: bool, as_json: bool
-) -> None:
-    """Try one delivery against its contract: land, load and check it as a month would. Keeps nothing, needs no project.
+    files: tuple[Path, ...], contract: Path, period: str | None, *, row: tuple[str, ...], rejects: Path | None,
+    draft: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Try one delivery against its contract: land, load and check it as a month would.
+
+    Needs no project, and keeps nothing but what it is told to save.
 
     Exit codes: 0 accepted, 4 refused, 1 it could not be tried.
     """
     from dagster_planexec.cli.verbs.files.ingesting import ingest_files  # noqa: PLC0415 - heavy, only where needed
 
-    sys.exit(ingest_files(files, contract, period, row, draft=draft, as_json=as_json))
+    sys.exit(ingest_files(files, contract, period, row, rejects, draft=draft, as_json=as_json))
 
 
 @click.command()
 @click.option("--vendor", required=True, type=click.Path(path_type=Path), help="The vendor's file.")
 @click.option("--ledger", required=True, type=click.Path(path_type=Path), help="The ledger's file.")
-@click.option("--spec", required=True, type=click.Path(path_type=Path), help="What is compared, as YAML")
+@click.option("--spec", required=True, type=click.Path(path_type=Path), help="What is compared, as YAML.")
 @PERIOD
+@click.option(
+    "--differences",
+    type=PLACE,
+    default=None,
+    help="Save every line that is not identical in this .parquet or .xlsx file.",
+)
 @AS_JSON
 @answering
-def reconcile(vendor: Path, ledger: Path, spec: Path, period: str | None, *, as_json: bool) -> None:
-    """Try a vendor's file against a ledger's: load both, compare them, check the result. Keeps nothing.
+def reconcile(
+    vendor: Path, ledger: Path, spec: Path, period: str | None, *, differences: Path | None, as_json: bool
+) -> None:
+    """Try a vendor's file against a ledger's: load both, compare them, check the result.
 
-    The specification names both contracts, and under `reconcile` what a task's `reconciliation` says.
+    Keeps nothing but what it is told to save. The specification names both contracts, and under `reconcile` what a
+    task's `reconciliation` says.
     Exit codes as of `ingest`; lines that differ are no refusal.
     """
     from dagster_planexec.cli.verbs.files.reconciling import reconcile_files  # noqa: PLC0415 - heavy, where needed
 
-    sys.exit(reconcile_files(vendor, ledger, spec, period, as_json=as_json))
+    sys.exit(reconcile_files(vendor, ledger, spec, period, differences, as_json=as_json))
 
 
 @click.command()

@@ -28,7 +28,7 @@ from tests.support.reconciling import WallClock
 
 PORTS = Ports(None, None, None, WallClock(), None)  # type: ignore[arg-type]
 MEGABYTE = 1 << 20
-SHEET, RELATIONS = "xl/worksheets/sheet1.xml", "xl/_rels/workbook.xml.rels"
+SHEET, RELATIONS, STYLES = "xl/worksheets/sheet1.xml", "xl/_rels/workbook.xml.rels", "xl/styles.xml"
 LAUGHS = '<!DOCTYPE l [<!ENTITY a "ha">' + "".join(
     f'<!ENTITY {chr(98 + n)} "{f"&{chr(97 + n)};" * 10}">' for n in range(12)
 ) + "]>"  # fmt: skip
@@ -66,6 +66,11 @@ def typed(name: str, declaration: str, *, entity: str = "") -> bytes:
     return (declaration + (body.replace("<v>1</v>", f"<v>{entity}</v>") if entity else body)).encode()
 
 
+def below(rows: str) -> bytes:
+    """A sheet with more rows."""
+    return member(SHEET).replace("</sheetData>", rows + "</sheetData>").encode()
+
+
 def far(row: int, column: str) -> bytes:
     """A sheet with one cell as far out as one likes."""
     cell = f'<row r="{row}"><c r="{column}{row}"><v>1</v></c></row></sheetData>'
@@ -79,6 +84,13 @@ ATTACKS: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "a-remote-type": (lambda: book(**{"docProps/core.xml": typed("docProps/core.xml", REMOTE)}), {"BAD_FORMAT"}),
     "far-out": (lambda: book(**{SHEET: far(1_048_576, "XFD")}), {"TOO_LARGE"}),
     "further-than-there-is": (lambda: book(**{SHEET: far(9_999_999, "ZZZ")}), {"TOO_LARGE"}),
+    "rows-without-a-cell": (lambda: book(**{SHEET: below("<row/>" * 1_048_580)}), {"TOO_LARGE"}),
+    "a-text-without-end": (
+        lambda: book(**{SHEET: below(f"<row><c><v>{'1' * 5_000_000}</v></c></row>")}), {"TOO_LARGE"}
+    ),
+    "more-styles-than-there-are": (
+        lambda: book(**{STYLES: member(STYLES).replace("<xf", "<xf/>" * 600_000 + "<xf", 1).encode()}), {"TOO_LARGE"}
+    ),
     "many-zeros": (lambda: book(**{"xl/media/x.bin": b"\0" * (16 * MEGABYTE)}), {"TOO_LARGE"}),
     "depth": (lambda: book(**{SHEET: b"<a>" * 100_000}), {"BAD_FORMAT"}),
     "no-xml": (lambda: book(**{SHEET: b"\0\1\2"}), {"BAD_FORMAT"}),

@@ -17,6 +17,8 @@ FORMATS = (
     "%d/%m/%Y %H:%M:%S", "%m/%d/%Y %H:%M:%S",
 )  # fmt: skip
 """Date formats that are tried. Two that both read every cell are left for a person to choose from."""
+DATES = ("date", "day", "datum", "period")
+"""What columns of dates are called."""
 _NUMBER = re.compile(r"[0-9][0-9.,' \u2019\u00a0\u202f]*(?:[eE][+-]?[0-9]+)?|[.,][0-9]+")
 _MARKS = " '\u2019\u00a0\u202f"
 _CREDIT = re.compile(r"\s*(?:CR|DR)\Z", re.IGNORECASE)
@@ -44,7 +46,9 @@ def guess_column(name: str, header: str, cells: Sequence[str]) -> Guess:
     nulls = tuple(word for word in NULL_WORDS if word in filled)
     values = [value for value in filled if value not in nulls]
     guess = Guess({"name": name, **({"headers": [header.strip()]} if header.strip() != name else {})})
-    for typed in (_as_number, _as_date):
+    # 20260301 is a number as well; what a column is called decides.
+    is_dated = any(word in name for word in DATES)
+    for typed in (_as_date, _as_number) if is_dated else (_as_number, _as_date):
         found = typed(values)
         if found is not None:
             guess.words |= {"type": found.words["type"], **found.words}

@@ -18,6 +18,7 @@ from typing import IO
 
 from dagster_planexec.cli.inferring.seen import MOST_RECORDS, Sample
 from dagster_planexec.cli.inferring.tables import sample_of_table
+from dagster_planexec.cli.inferring.tails import without_tail
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.world.delivery.text.words import shown
 from dagster_planexec.world.ingest import Compression
@@ -29,9 +30,9 @@ _DELIMITERS = (",", ";", "\t", "|")
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _OTHERS = ("cp1252", "latin-1", "cp1250", "cp850")
 """Encodings in which any bytes are text, so nothing but a reader can tell them apart."""
-_TAIL = 5
 _TEXTS = (".csv", ".tsv")
-"""What members of an archive that hold data are mostly called; a README beside them is none."""
+_BESIDE = ("readme", "license", "licence", "about", "index", "manifest")
+"""What members of an archive that hold data are mostly called; and what is mostly called so that lies beside them."""
 
 
 def read_sample(path: Path) -> Sample:
@@ -65,11 +66,13 @@ def read_sample(path: Path) -> Sample:
     header, body = found[0], found[1 : MOST_RECORDS + 1]
     if not body:
         raise PlanexecError(
-            "EMPTY_EXTRACT", f"{path.name[:80]} has a header and no record: nothing can be drafted from it",
+            "EMPTY_EXTRACT",
+            f"{path.name[:80]}{f': member {shown(members[0])}' if members else ''} has a header and no record: "
+            "nothing can be drafted from it",
             hint="draft from the file of a month that has lines",
         )  # fmt: skip
     is_whole = is_whole and len(found) <= MOST_RECORDS + 1
-    data, tail = _without_tail(body, len(header)) if is_whole else (body, ())
+    data, tail = without_tail(body, len(header)) if is_whole else (body, ())
     fitting = tuple(record for record in data if len(record) == len(header))
     return Sample(
         path.name, compression, encoding, delimiter, header, fitting, skipped, tail, len(data) - len(fitting), is_whole,
@@ -102,9 +105,11 @@ def _unzipped(path: Path) -> tuple[Compression, bytes, bool, tuple[str, ...], tu
     with zipfile.ZipFile(path) as archive:
         names = [info.filename for info in archive.infolist() if not info.is_dir()]
         data = [n for n in names if not n.startswith("__MACOSX/") and not n.rpartition("/")[2].startswith(".")]
+        data = [n for n in data if not n.rpartition("/")[2].lower().startswith(_BESIDE)] or data
         data = [n for n in data if n.lower().endswith(_TEXTS)] or data
         if not data:
             raise zipfile.BadZipFile("no member seems to be data")
+        data.sort(key=lambda name: -archive.getinfo(name).file_size)  # the sample is of the longest
         with archive.open(data[0]) as member:
             raw, is_whole = _bounded(member)
     return "zip", raw, is_whole, tuple(data), tuple(name for name in names if name not in data)
@@ -146,25 +151,3 @@ def _framed(lines: Sequence[str]) -> tuple[str, int]:
         if width > 1 and (score := count / len(records) * width**0.5) > best[0]:
             best = (score, delimiter, next(line for found, line in records if found == width))
     return best[1], best[2]
-
-
-def _without_tail(
-    records: Sequence[tuple[str, ...]], width: int
-) -> tuple[Sequence[tuple[str, ...]], tuple[tuple[str, ...], ...]]:
-    """The records without the few last that are of another width, or say TOTAL or the like."""
-    end = len(records)
-    while end and len(records) - end < _TAIL and _seems_a_trailer(records[end - 1], width):
-        end -= 1
-    return records[:end], tuple(records[end:])
-
-
-def _seems_a_trailer(record: tuple[str, ...], width: int) -> bool:
-    first = record[0].strip().lower()
-    filled = sum(1 for cell in record if cell.strip())
-    return (
-        len(record) != width
-        or first.startswith(("total", "***", "trl", "end", "sum", "gesamt"))
-        or (
-            width > 2 and filled <= 1  # noqa: PLR2004 - one cell of three or more is no line of a bill
-        )
-    )

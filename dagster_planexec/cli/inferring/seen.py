@@ -30,7 +30,7 @@ class Sample:
     is_whole: bool = True
     """Whether the file was read to its end."""
     members: tuple[str, ...] = ()
-    """Of an archive, the members that seem to be data; the sample is of the first."""
+    """Of an archive, the members that seem to be data; the sample is of the first, which is the longest."""
     ignored: tuple[str, ...] = ()
     kind: Kind = "delimited"
     sheet: str | None = None

@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 from dagster_planexec.cli.inferring.seen import MOST_RECORDS, Sample
+from dagster_planexec.cli.inferring.tails import above_header, without_tail
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.world.delivery.parts import Part
 from dagster_planexec.world.delivery.text.words import shown
@@ -15,6 +16,8 @@ from dagster_planexec.world.delivery.workbook.container import container, sheets
 from dagster_planexec.world.delivery.workbook.openpyxl_rows import rows_by_openpyxl
 from dagster_planexec.world.delivery.workbook.rows import records_of_sheet
 from dagster_planexec.world.ingest import FileFormat
+
+_LOOKED_AT = 2_000
 
 
 def sample_of_table(path: Path) -> Sample | None:
@@ -49,13 +52,19 @@ def _of_workbook(path: Path) -> Sample:
     form = FileFormat(kind="xlsx", sheet=sheets[0] if len(sheets) > 1 else None)
     with closing(rows_by_openpyxl(Part(path, form))) as rows:
         found = list(islice(records_of_sheet(rows, form), MOST_RECORDS + 2))
+    widths = [sum(1 for field in row.fields if field.strip()) for row in found[:_LOOKED_AT]]
+    above = above_header(widths)
+    found = found[above:]
     if len(found) < 2:  # noqa: PLR2004 - a header and a record
         raise _empty(path)
-    header, *body = [tuple(row.fields) for row in found]
+    is_whole = len(found) <= MOST_RECORDS + 1
+    header = tuple(found[0].fields)
+    body = [tuple(row.fields + [""] * (len(header) - len(row.fields))) for row in found[1:]]
+    data, tail = without_tail(body, len(header)) if is_whole else (body, ())
     notes = (f"the workbook has {len(sheets)} sheets; {shown(sheets[0])} was read",) if len(sheets) > 1 else ()
     return Sample(
-        path.name, "none", "utf-8", ",", header, tuple(r for r in body if len(r) == len(header)),
-        is_whole=len(found) <= MOST_RECORDS + 1, kind="xlsx", sheet=form.sheet, notes=notes,
+        path.name, "none", "utf-8", ",", header, tuple(r for r in data if len(r) == len(header)),
+        found[0].line - 1 if above else 0, tail, is_whole=is_whole, kind="xlsx", sheet=form.sheet, notes=notes,
     )  # fmt: skip
 
 

@@ -35,6 +35,7 @@ def compared_document(bench: Bench, tried: TriedSides) -> dict[str, Any]:
     | `statuses` | each word to `lines`, and the amounts of both sides in them |
     | `matched`, `vendor_only`, `ledger_only`, `discrepancies` | lines that both sides have; that one has; all that are not identical |
     | `differences` | each word but `identical` to the keys and amounts of its first lines |
+    | `saved` | the `file` with every line that is not identical and its `rows`; null if none was asked for or compared |
     | `checks` | every check of the comparison, with both sides and their sources |
     """  # noqa: E501 - a table
     vendor, ledger = document_of(tried.vendor), document_of(tried.ledger)
@@ -53,6 +54,7 @@ def compared_document(bench: Bench, tried: TriedSides) -> dict[str, Any]:
         "ledger_only": counts.get("ledger_only", 0),
         "discrepancies": sum(count for word, count in counts.items() if word != IDENTICAL),
         "differences": differences,
+        "saved": None,
         "checks": checks_of(tried.report) if tried.report is not None else [],
     }
 
@@ -73,7 +75,8 @@ def print_compared(document: Mapping[str, Any]) -> None:
             amounts = (f"{name} {line[f'{name}_amount'] or 'none'}" for name in (VENDOR, LEDGER))
             out.print(Text(f"  {word}  {key}  {'  '.join(amounts)}"))
         if len(lines) > 5:  # noqa: PLR2004 - as above
-            out.print(Text(f"  … more of {word}; --json shows {SHOWN}", "dim"))
+            more = f"{document['statuses'][word]['lines'] - 5:,} more of {word}"
+            out.print(Text(f"  … {more}; --json shows {SHOWN}, --differences FILE saves all", "dim"))
     print_ending(document)
 
 

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from dagster_planexec.cli.printing import STYLES, paper, print_end
 from dagster_planexec.cli.trying.delivery import Tried
+from dagster_planexec.cli.trying.figures import SHOWN_REJECTS
 from dagster_planexec.contract.codes import meaning
 from dagster_planexec.contract.file_contract import FileContract
 from dagster_planexec.journal.run_report import RunReport, StepEntry
@@ -44,11 +45,13 @@ def document_of(tried: Tried, looked_up: Mapping[str, Any] | None = None) -> dic
     | `sums` | the same by currency |
     | `in_period`, `in_period_sum` | of the rows dated in the period; null without a period or a date column |
     | `rejects` | `rows`, `by_reason`, their readable `amounts` by reason, and the `first` of them: source, line, column, value, reason |
+    | `dropped`, `normalised` | records that are no data, by what they are; cells that a text rule changed, by column. As the loader says |
     | `final` | whether every line is final, and the `estimated_rows` that are not with their `estimated_sum`; null if the contract says nothing of it |
     | `report_allowed` | whether a report may be written: of a bill that is an estimate it may, and no money moves |
     | `draft` | how many words of the contract are unconfirmed guesses |
     | `files` | key, bytes and SHA-256 of each |
     | `looked_up` | for every `--row KEY` the rows of that key as they are loaded, every cell as text |
+    | `saved` | the `file` with every refused cell and its `rows`; null if none was asked for, or no row was looked at |
     | `checks` | every check with its verdict, both sides and their sources |
     """  # noqa: E501 - a table
     figures, contract = tried.figures, tried.contract
@@ -75,11 +78,13 @@ def document_of(tried: Tried, looked_up: Mapping[str, Any] | None = None) -> dic
             "amounts": {reason: at_scale(contract, worth) for reason, worth in figures.reject_amounts.items()},
             "first": [reject | {"source": tried.name_of(reject["source"])} for reject in figures.first_rejects],
         },
+        **_beside(tried),
         "final": _final(tried),
         "report_allowed": tried.code in {None, "NOT_FINAL"},
         "files": [{"key": one.facts.key, "bytes": one.facts.size, "sha256": one.sha256} for one in tried.admitted],
         "looked_up": dict(looked_up or {}),
         "draft": len(contract.unconfirmed),
+        "saved": None,
         "checks": [check | {"text": by_name(tried, check["text"])} for check in checks_of(tried.report)],
     }
 
@@ -116,6 +121,8 @@ def print_tried(document: Mapping[str, Any], title: str) -> None:
     out.print(figures)
     if document["rejects"]["first"]:
         out.print(_rejects(document["rejects"]))
+        if len(document["rejects"]["first"]) == SHOWN_REJECTS and not document["saved"]:
+            out.print(Text(f"  the first {SHOWN_REJECTS}; --rejects FILE saves all of them", "dim"))
     shut = [check for check in document["checks"] if check["verdict"] not in {"passed", "not-applicable"}]
     passed = sum(1 for check in document["checks"] if check["verdict"] == "passed")
     beside = len(document["checks"]) - passed - len(shut)
@@ -132,6 +139,9 @@ def print_tried(document: Mapping[str, Any], title: str) -> None:
 
 def print_ending(document: Mapping[str, Any]) -> None:
     """The last lines of an answer."""
+    if document["saved"]:
+        rows, file = document["saved"]["rows"], one_line(document["saved"]["file"], 400)
+        paper().print(Text(f"{rows:,} {'row' if rows == 1 else 'rows'} saved in {file}"), soft_wrap=True)
     is_good = document["outcome"] == ACCEPT
     word = "ACCEPT" if is_good else f"REFUSE {document['code']}"
     style = STYLES["succeeded" if is_good else "stopped"]
@@ -146,6 +156,12 @@ def _final(tried: Tried) -> dict[str, Any] | None:
     return {"is_final": rows == 0, "estimated_rows": rows, "estimated_sum": amount}
 
 
+def _beside(tried: Tried) -> dict[str, Any]:
+    load = tried.report.step("load")
+    facts = load.facts if load is not None else {}
+    return {name: dict(facts.get(name) or {}) for name in ("dropped", "normalised")}
+
+
 def _figures(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for file in document["files"]:
         yield "file", f"{one_line(file['key'], _LONGEST_NAME)}  {file['bytes']:,} bytes  {file['sha256'][:12]}"
@@ -154,6 +170,11 @@ def _figures(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "sum", f"{total} {one_line(word, 40)}"
     if document["in_period"] is not None:
         yield f"in {document['period']}", f"{document['in_period']:,} rows, {document['in_period_sum']}"
+    if document["dropped"]:
+        yield "no data", ", ".join(f"{count:,} {what}" for what, count in document["dropped"].items())
+    if document["normalised"]:
+        cells = ", ".join(f"{count:,} cells of {column}" for column, count in document["normalised"].items())
+        yield "normalised", one_line(cells, 400)
     rejects = document["rejects"]
     if rejects["rows"]:
         yield "rejected", ", ".join(f"{count:,} {reason}" for reason, count in rejects["by_reason"].items())

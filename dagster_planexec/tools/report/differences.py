@@ -1,4 +1,4 @@
-"""All lines that do not agree, as Parquet and XLSX: streamed from the result, money exact, no cell that computes."""
+"""All lines that do not agree, as Parquet and XLSX: streamed from the table, money exact, no cell that computes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 from dagster_planexec.tools.report.text import visible
 from dagster_planexec.world.ports import Session, SqlValue
@@ -17,7 +17,7 @@ SHEET_ROWS = 1_048_576
 """Rows of one sheet, its header among them; what is more goes to another sheet."""
 MOST_CHARACTERS = 1_000
 """Of one text cell."""
-_BATCH = 10_000
+BATCH = 10_000
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 _KINDS = {"BIGINT": "int64", "INTEGER": "int32", "SMALLINT": "int16", "TINYINT": "int8", "BOOLEAN": "bool",
           "DATE": "date32", "VARCHAR": "string"}  # fmt: skip
@@ -38,18 +38,34 @@ class Column:
     scale: int = 0
 
 
+class Lines(Protocol):
+    """Rows of a table, to be read as often as they are written."""
+
+    @property
+    def title(self) -> str:
+        """What its sheets are called."""
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of each row, in order."""
+
+    def batches(self, columns: Sequence[Column]) -> Iterator[list[tuple[SqlValue, ...]]]:
+        """The rows, a bounded number at a time."""
+
+
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """The lines of one result that are not identical, to be read as often as they are written."""
+    """The lines of one result that are not identical."""
 
     session: Session
     table: str
     layout: ResultLayout
+    title: str = "differences"
 
     @property
     def columns(self) -> tuple[Column, ...]:
         """Those of the table, in its order."""
-        return tuple(_column(c.name, c.type) for c in self.session.describe(self.table) or ())
+        return columns_of(self.session, self.table)
 
     def batches(self, columns: Sequence[Column]) -> Iterator[list[tuple[SqlValue, ...]]]:
         """The lines in the order of their keys, a bounded number at a time."""
@@ -60,21 +76,26 @@ class Differences:
             f"select {shown} from {quote(self.table)} where {quote(self.layout.status)} is distinct from ? "
             f"order by {order}",
             (self.layout.identical,),
-            size=_BATCH,
+            size=BATCH,
         )
 
 
-def parquet_of(differences: Differences) -> Callable[[BinaryIO], None]:
+def columns_of(session: Session, table: str) -> tuple[Column, ...]:
+    """The columns of a table as files hold them, in its order."""
+    return tuple(_column(c.name, c.type) for c in session.describe(table) or ())
+
+
+def parquet_of(lines: Lines) -> Callable[[BinaryIO], None]:
     """What writes them as Parquet: DECIMAL as decimal128, text as it is."""
 
     def write(stream: BinaryIO) -> None:
         import pyarrow as pa  # noqa: PLC0415 - only reports pay for it
         from pyarrow import parquet  # noqa: PLC0415 - as above
 
-        columns = differences.columns
+        columns = lines.columns
         schema = pa.schema([(c.name, _arrow(pa, c)) for c in columns])
         with parquet.ParquetWriter(stream, schema) as writer:
-            for rows in differences.batches(columns):
+            for rows in lines.batches(columns):
                 values = [
                     pa.array(list(column), field.type)
                     for column, field in zip(zip(*rows, strict=True), schema, strict=True)
@@ -84,19 +105,19 @@ def parquet_of(differences: Differences) -> Callable[[BinaryIO], None]:
     return write
 
 
-def xlsx_of(differences: Differences, *, sheet_rows: int = SHEET_ROWS) -> Callable[[BinaryIO], None]:
+def xlsx_of(lines: Lines, *, sheet_rows: int = SHEET_ROWS) -> Callable[[BinaryIO], None]:
     """What writes them as a workbook: numbers digit for digit, everything else as text that stays text."""
 
     def write(stream: BinaryIO) -> None:
         from openpyxl import Workbook  # noqa: PLC0415 - 200 ms that only reports pay
 
-        columns = differences.columns
+        columns = lines.columns
         book = Workbook(write_only=True)
-        sheet, left = _sheet(book, columns), sheet_rows - 1
-        for rows in differences.batches(columns):
+        sheet, left = _sheet(book, lines.title, columns), sheet_rows - 1
+        for rows in lines.batches(columns):
             for row in rows:
                 if not left:
-                    sheet, left = _sheet(book, columns), sheet_rows - 1
+                    sheet, left = _sheet(book, lines.title, columns), sheet_rows - 1
                 sheet.append([_cell(sheet, value) for value in row])
                 left -= 1
         book.save(stream)
@@ -117,9 +138,9 @@ def _arrow(pa: Any, column: Column) -> Any:  # noqa: ANN401 - pyarrow has no typ
     return pa.string() if column.kind == "text" else getattr(pa, "bool_" if column.kind == "bool" else column.kind)()
 
 
-def _sheet(book: Any, columns: Sequence[Column]) -> Any:  # noqa: ANN401 - openpyxl has no types
+def _sheet(book: Any, title: str, columns: Sequence[Column]) -> Any:  # noqa: ANN401 - openpyxl has no types
     number = len(book.worksheets) + 1
-    sheet = book.create_sheet("differences" if number == 1 else f"differences {number}")
+    sheet = book.create_sheet(title if number == 1 else f"{title} {number}")
     sheet.append([_cell(sheet, column.name) for column in columns])
     return sheet
 

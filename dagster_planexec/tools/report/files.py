@@ -53,7 +53,7 @@ def write_whole(root: Path, files: Mapping[str, Content]) -> None:
     except OSError as error:
         code = _CODES.get(error.errno or 0, "INTERNAL")
         names = ", ".join(files)
-        raise PortError(code, f"report files {names} could not be written: {error.strerror}") from error
+        raise PortError(code, f"{names} could not be written: {error.strerror}") from error
 
 
 def _refuse_what_leads_away(root: Path, name: str) -> None:

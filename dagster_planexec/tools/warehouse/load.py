@@ -29,6 +29,10 @@ class LoadResult(Model):
     table: TableName
     rows: int
     files: int
+    dropped: dict[str, int] = Field(default_factory=dict)
+    """Records that were no data: `trailers`, `repeated headers`."""
+    normalised: dict[str, int] = Field(default_factory=dict)
+    """Cells that a text rule of the contract changed, by column."""
 
 
 class WarehouseLoad(Tool):
@@ -63,7 +67,8 @@ class WarehouseLoad(Tool):
         report = call.ports.warehouse.ingest(request, deadline_s=call.left_s)
         if report.rejects and contract.allowed_rejects is None:
             return _refused(report, rejects)
-        return Done(LoadResult(table=args.target, rows=report.rows_loaded, files=len(paths)))
+        beside = {"dropped": dict(report.dropped), "normalised": dict(report.normalised)}
+        return Done(LoadResult(table=args.target, rows=report.rows_loaded, files=len(paths), **beside))
 
     def seal(self, args: LoadArgs, result: LoadResult, call: ToolCall) -> Probe:  # noqa: ARG002 - the interface
         """The table, row for row."""

@@ -129,7 +129,78 @@ def test_what_stands_around_the_records_is_guessed(tmp_path: Path) -> None:
     contract = infer(tmp_path, text)["contract"]
 
     assert (contract["delimiter"], contract["skip_lines"]) == (";", 2)
-    assert contract["trailers"] == [{"equals": "TOTAL"}]
+    assert contract["trailers"] == [{"equals": "TOTAL", "sums": {"amount": 2}}]
+
+
+def test_what_a_trailer_states_is_found_where_it_is_true(tmp_path: Path) -> None:
+    """A count and sums in the style of their columns; a figure that does not close is left to a person."""
+    records = "Betrag;Nr;Steuer\n1.000,50;r1;(0,50)\n2,25;r2;1,00\n"
+
+    closed = infer(tmp_path, f"{records}Summe 1.002,75;2;0,50\n".replace("Summe 1.002,75", "Summe"))["contract"]
+    wrong = infer(tmp_path, f"{records}Summe;3;0,75\n")["contract"]
+
+    assert closed["trailers"] == [{"equals": "Summe", "rows": 2, "sums": {"steuer": 3}}]
+    assert wrong["trailers"] == [{"equals": "Summe"}]
+
+
+def test_names_are_words_that_a_contract_takes(tmp_path: Path) -> None:
+    """Letters without their marks, each name once, and a header that nobody can see is written so that all can."""
+    header = "W\u00e4hrung,Stra\u00dfe,N\u00ba,a,a_6,\u00c4,\u200bnet amount,2nd,\u8cbb\u7528"
+    text = f"{header}\nEUR,x,1,2,3,4,5.50,6,7\n"
+    (tmp_path / "m.csv").write_text(text, encoding="utf-8")
+    (tmp_path / "c.yaml").write_text(CliRunner().invoke(main, ["infer", str(tmp_path / "m.csv")]).stdout, "utf-8")
+
+    names = [one["name"] for one in infer(tmp_path, text)["contract"]["columns"]]
+    tried = planexec("ingest", tmp_path / "m.csv", "--contract", tmp_path / "c.yaml", "--draft").document
+
+    assert names == ["wahrung", "strasse", "no", "a", "a_6", "a_6_6", "net_amount", "c8_2nd", "c9"]
+    assert (tried["outcome"], tried["sum_amount"]) == ("accept", "5.50")
+
+
+@pytest.mark.parametrize("header", ["id,amount,amount", "id,,amount", f"id,{'x' * 201},amount", '"i\nd",amount,amount'])
+def test_columns_whose_headers_tell_nothing_are_told_by_their_place(tmp_path: Path, header: str) -> None:
+    """A contract that names one header twice, or none, is no contract."""
+    (tmp_path / "m.csv").write_text(f"{header}\na,1.00,2.00\n")
+    (tmp_path / "c.yaml").write_text(CliRunner().invoke(main, ["infer", str(tmp_path / "m.csv")]).stdout)
+
+    tried = planexec("ingest", tmp_path / "m.csv", "--contract", tmp_path / "c.yaml", "--draft").document
+
+    assert (tried["outcome"], tried["rows"], tried["sum_amount"]) == ("accept", 1, "2.00")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("id,w\u00e4hrung,amount\na,EUR,1.00\n", {"currency": "EUR", "currency_column": "wahrung"}),
+        ("id,kind,amount\na,USD,1.00\nb,EUR,2.00\n", {"currencies": {"EUR": 2, "USD": 2}, "currency_column": "kind"}),
+        ("id,kind,amount\na,INV,1.00\n", {"currency": "XXX"}),
+        ("id,kind,Amount (GBP)\na,INV,1.00\n", {"currency": "GBP"}),
+        ("id,booking date,amount\na,20260301,1.00\n", {"date": "booking_date"}),
+        ("id,number,amount\na,20260301,1.00\n", {"date": None}),
+    ],
+)
+def test_currency_and_date_are_told_from_cells_and_headers(tmp_path: Path, text: str, words: dict[str, Any]) -> None:
+    """Three capital letters are not always a currency, nor eight digits a day."""
+    contract = infer(tmp_path, text)["contract"]
+
+    assert {word: contract.get(word) for word in words} == words
+    assert words.keys() - {"date"} <= set(contract["unconfirmed"])
+
+
+def test_a_total_below_and_a_title_above_a_sheet_are_no_data(tmp_path: Path) -> None:
+    """Counted as a line, the total would double the bill."""
+    book = openpyxl.Workbook()
+    for row in (["Invoices of March"], [], ["No", "Day", "Amount"], ["a", dt.date(2026, 3, 1), 1.5],
+                ["b", dt.date(2026, 3, 2), 2.25], ["Total", None, 3.75]):  # fmt: skip
+        book.active.append(row)
+    book.save(tmp_path / "m.xlsx")
+    (tmp_path / "c.yaml").write_text(CliRunner().invoke(main, ["infer", str(tmp_path / "m.xlsx")]).stdout)
+
+    tried = planexec("ingest", tmp_path / "m.xlsx", "--contract", tmp_path / "c.yaml", "--draft").document
+
+    assert (tried["outcome"], tried["rows"], tried["sum_amount"], tried["dropped"]) == (
+        "accept", 2, "3.75", {"trailers": 1},
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("packed", ["gzip", "zip"])
@@ -141,12 +212,13 @@ def test_packed_files_are_looked_into(tmp_path: Path, packed: str) -> None:
     else:
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("__MACOSX/._march.csv", b"\0")
-            archive.writestr("march.csv", CSV)
+            archive.writestr("ReadMe.txt", "hello")
+            archive.writestr("march.psv", CSV)
 
     contract = planexec("infer", path).document["contract"]
 
     assert contract["amount"] == "net_amount"
-    assert contract.get("members", ["march.csv"]) == ["march.csv"]
+    assert contract.get("members", ["march.psv"]) == ["march.psv"]
 
 
 @pytest.mark.parametrize(

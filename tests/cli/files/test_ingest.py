@@ -7,8 +7,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from decimal import Decimal
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
@@ -119,6 +121,21 @@ def test_people_read_figures_rejects_and_the_code_once(here: Path) -> None:
     assert said.stdout.count("hint:") == 1
 
 
+def test_what_was_left_out_or_changed_is_told(here: Path) -> None:
+    """A trailer, a repeated header, and cells that a text rule has changed."""
+    contract = CONTRACT.replace("name: id, type: text", "name: id, type: text, normalise: [upper]")
+    (here / "c.yaml").write_text(contract + "trailers: [{equals: TOTAL}]\nrepeated_headers: drop\n")
+    (here / "march.csv").write_text(LINES.replace("b,", "id,day,amount\nB,") + "TOTAL,,3.75\n")
+    given = ("ingest", here / "march.csv", "--contract", here / "c.yaml")
+
+    document, said = planexec(*given).document, CliRunner().invoke(main, [str(one) for one in given]).stdout
+
+    assert (document["dropped"], document["normalised"]) == ({"trailers": 1, "repeated headers": 1}, {"id": 1})
+    counted = next(check["text"] for check in document["checks"] if check["check"] == "row_counts_agree")
+    assert counted == "2 records beside 1 repeated header, 1 trailer in the files, 2 rows in the table"
+    assert "1 cells of id" in said
+
+
 def test_two_files_are_compared_without_a_project(here: Path) -> None:
     """Lines that differ are no refusal: they are what was asked for."""
     (here / "ledger.csv").write_text("id,day,amount\na,2026-03-01,1.50\nb,2026-03-02,3.25\nc,2026-03-03,4.00\n")
@@ -160,6 +177,60 @@ def test_a_specification_that_cannot_be_followed(here: Path, spec: str, says: st
 
     assert (answer.exit_code, answer.document["code"]) == (1, "BAD_CONTRACT")
     assert says in answer.document["text"]
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "xlsx"])
+def test_all_rejects_and_all_differences_are_saved_where_a_person_says(here: Path, suffix: str) -> None:
+    """More than an answer shows; a cell that a spreadsheet would compute stays text, and no digest names a file."""
+    (here / "bad.csv").write_text("id,day,amount\n" + "".join(f"=k{n},2026-03-01,={n}\n" for n in range(30)))
+    (here / "ledger.csv").write_text("id,day,amount\n" + "".join(f"=k{n},2026-03-01,{n}.25\n" for n in range(30)))
+    (here / "vendor.csv").write_text("id,day,amount\n=k29,2026-03-01,29.25\n")
+    (here / "s.yaml").write_text("vendor: c.yaml\nledger: c.yaml\n")
+    places = here / f"rejects.{suffix}", here / f"differences.{suffix}"
+
+    ingested = planexec("ingest", here / "bad.csv", "--contract", here / "c.yaml", "--rejects", places[0])
+    compared = planexec(
+        "reconcile", "--vendor", here / "vendor.csv", "--ledger", here / "ledger.csv", "--spec", here / "s.yaml",
+        "--differences", places[1],
+    )  # fmt: skip
+
+    assert ingested.document["saved"] == {"file": str(places[0]), "rows": 30}
+    assert compared.document["saved"] == {"file": str(places[1]), "rows": 29}
+    rejects, differences = (
+        pd.read_parquet(p) if suffix == "parquet" else pd.read_excel(p, dtype=str, engine="openpyxl") for p in places
+    )
+    assert list(rejects["value"]) == [f"={n}" for n in range(30)]
+    assert set(rejects["source"]) == {"bad.csv"}
+    assert sorted(differences["id"]) == sorted(f"=k{n}" for n in range(29))
+    assert sum(Decimal(str(amount)) for amount in differences["ledger_amount"]) == Decimal("413.25")
+
+
+@pytest.mark.parametrize(
+    "place", ["march.csv", "no/r.xlsx", "c.yaml", "link.xlsx", "folder.xlsx", "book.xlsx", "a b.xlsx"]
+)
+def test_nothing_is_saved_over_what_is_read(here: Path, place: str) -> None:
+    """Nor through a link, nor as what nobody can write; said before anything is loaded."""
+    (here / "folder.xlsx").mkdir()
+    (here / "link.xlsx").symlink_to(here / "march.csv")
+    (here / "book.xlsx").write_text("read as the delivery")
+
+    answer = planexec(
+        "ingest", here / "march.csv", here / "book.xlsx", "--contract", here / "c.yaml", "--rejects", here / place
+    )
+
+    assert (answer.exit_code, answer.document["code"]) == (1, "VALIDATION_ERROR")
+    assert (here / "march.csv").read_text() == LINES
+    assert (here / "book.xlsx").read_text() == "read as the delivery"
+
+
+def test_where_no_row_was_looked_at_no_file_is_written(here: Path) -> None:
+    """An empty file would say that nothing was refused."""
+    (here / "empty.csv").write_text("")
+
+    answer = planexec("ingest", here / "empty.csv", "--contract", here / "c.yaml", "--rejects", here / "r.xlsx")
+
+    assert (answer.document["code"], answer.document["saved"]) == ("EMPTY_EXTRACT", None)
+    assert not (here / "r.xlsx").exists()
 
 
 @pytest.mark.parametrize("name", ["Rechnung März 2026.csv", "a\nb.csv", "x" * 240 + ".csv", "'; drop table x --.csv"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from dagster_planexec.checks.check import BoundCheck, Check, Finding, Stated
 from dagster_planexec.checks.load.contract_of import contract_of, records_of, target_of
 from dagster_planexec.checks.scope import StepScope
@@ -28,6 +30,9 @@ def _judge(observed: Observation, against: Observation | Stated) -> Finding:
     expected, rows = against["rows"], observed["rows"]
     each = against.facts.get("each")
     of = f" ({' + '.join(str(n) for n in each)})" if isinstance(each, tuple) else ""
+    dropped = against.facts.get("dropped")
+    if isinstance(dropped, Mapping):
+        of += f" beside {', '.join(f'{n} {what if n != 1 else what[:-1]}' for what, n in sorted(dropped.items()))}"
     refused = observed.facts.get("refused")
     if refused:
         rows = int(str(rows)) + int(str(refused))

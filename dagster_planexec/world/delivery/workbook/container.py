@@ -24,6 +24,11 @@ from dagster_planexec.world.local.regular import without_links
 _OLE = bytes.fromhex("d0cf11e0a1b11ae1")
 """What an encrypted workbook begins with, and one of before 2007."""
 _CHUNK = 1 << 18
+_LONGEST_TEXT = 1 << 22
+"""Bytes without a tag, about: a cell of a spreadsheet holds 32,767 characters, and libraries hold one text whole."""
+_MOST_TAGS, _MOST_IN_TREES = 100_000_000, 500_000
+"""Tags of a member; of one that libraries hold whole. Styles, of which there may be 65,490, are far below."""
+_TREES = ("styles.xml", "workbook.xml", "theme1.xml", ".rels", "[Content_Types].xml")
 Attributes = Mapping[str, str]
 
 
@@ -121,11 +126,19 @@ def read_xml(
 
     Raises:
         PortError: BAD_FORMAT if it is not there, is no XML, or defines a document type: entities unfold and name files,
-            and the standard of workbooks allows none; TRUNCATED_STREAM.
+            and the standard of workbooks allows none; TRUNCATED_STREAM; TOO_LARGE for a text, or a number of tags,
+            that no spreadsheet writes.
     """
-    parser = expat.ParserCreate()
+    parser, tags, silent = expat.ParserCreate(), 0, 0
+    most = _MOST_IN_TREES if member.endswith(_TREES) else _MOST_TAGS
+
+    def counted(tag: str, attributes: Attributes) -> None:
+        nonlocal tags
+        tags += 1
+        start(tag, attributes)
+
     parser.buffer_text = True
-    parser.StartElementHandler = start
+    parser.StartElementHandler = counted
     if end is not None:
         parser.EndElementHandler = end
     if text is not None:
@@ -138,7 +151,13 @@ def read_xml(
     try:
         stream = member_of(opened, member)
         while piece := stream.read(_CHUNK):
+            before = tags
             parser.Parse(piece, False)
+            silent = silent + len(piece) if tags == before else 0
+            if silent > _LONGEST_TEXT:
+                raise too_much(part, f"member {shown(member)} holds a text of more than {_LONGEST_TEXT:,} bytes")
+            if tags > most:
+                raise too_much(part, f"member {shown(member)} holds more than {most:,} tags")
         parser.Parse(b"", True)
     except KeyError as error:
         raise bad_format(part, f"it has no member {shown(member)}") from error
@@ -151,6 +170,14 @@ def read_xml(
 def local(name: str) -> str:
     """A name without the prefix of its namespace."""
     return name.rsplit(":", 1)[-1]
+
+
+def too_much(part: Part, what: str) -> PortError:
+    """What to say of a workbook that no memory should be made for."""
+    return PortError(
+        "TOO_LARGE", f"{part.name}: {what}",
+        hint="have the vendor deliver text or Parquet, or take away what stands far outside the table",
+    )  # fmt: skip
 
 
 def bad_format(part: Part, why: str) -> PortError:

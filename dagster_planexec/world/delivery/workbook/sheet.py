@@ -18,9 +18,12 @@ from dagster_planexec.world.delivery.workbook.container import (
     local,
     read_xml,
     sheets_in,
+    too_much,
 )
 
 _NAMED = 5
+_MOST_ROWS = 1_048_576
+"""Rows that a sheet can have."""
 _MOST_CELLS = 20_000_000
 """Cells of the rectangle that a sheet fills; libraries make room for all of them."""
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
@@ -56,15 +59,11 @@ def _looked_at(part: Part, _bytes: tuple[int, int, int]) -> Sheet:
                 _no_types(part, opened, info.filename)
         sheets = sheets_in(part, opened)
         name = _named(part, list(sheets))
-        look = _Look()
+        look = _Look(part)
         read_xml(part, opened, sheets[name], look.start, look.end)
         if look.rows * look.columns > _MOST_CELLS:
-            raise PortError(
-                "TOO_LARGE",
-                f"{part.name}: sheet {shown(name)} reaches over {look.rows} rows and {look.columns} columns; "
-                f"{_MOST_CELLS:,} cells are the most that is read",
-                hint="have the vendor deliver text or Parquet, or take away what stands far outside the table",
-            )
+            reach = f"sheet {shown(name)} reaches over {look.rows} rows and {look.columns} columns"
+            raise too_much(part, f"{reach}; {_MOST_CELLS:,} cells are the most that is read")
     return Sheet(name, look.refused)
 
 
@@ -74,7 +73,7 @@ def bad_number(part: Part, name: str) -> str | None:
     Asked only where a library gave up on a sheet: those do not say where.
     """
     found: list[str] = []
-    look, text = _Look(), list[str]()
+    look, text = _Look(part), list[str]()
 
     def start(tag: str, attributes: Attributes) -> None:
         look.start(tag, attributes)
@@ -117,7 +116,8 @@ def _no_types(part: Part, opened: zipfile.ZipFile, member: str) -> None:
 class _Look:
     """Walks over the cells of a sheet."""
 
-    def __init__(self) -> None:
+    def __init__(self, part: Part) -> None:
+        self._part, self._begun, self._cells = part, 0, 0
         self.rows = self.columns = 0
         self.refused: dict[tuple[int, int], str] = {}
         self.row = self.column = -1
@@ -126,10 +126,16 @@ class _Look:
     def start(self, tag: str, attributes: Attributes) -> None:
         match local(tag):
             case "row":
+                self._begun += 1
+                if self._begun > _MOST_ROWS:  # also of rows without a cell
+                    raise too_much(self._part, f"a sheet has more than {_MOST_ROWS:,} rows")
                 stated = attributes.get("r", "")
                 self.row = int(stated) - 1 if stated.isdigit() and len(stated) < 8 else self.row + 1  # noqa: PLR2004
                 self.column = -1
             case "c":
+                self._cells += 1
+                if self._cells > _MOST_CELLS:
+                    raise too_much(self._part, f"a sheet has more than {_MOST_CELLS:,} cells")
                 at = _CELL.fullmatch(attributes.get("r", ""))
                 if at is not None:
                     self.row, self.column = int(at[2]) - 1, _number(at[1])

@@ -292,6 +292,7 @@ class Task:
         if lacking:
             msg = f"task {self.name!r} compares or credits something, and its limits do not state {', '.join(lacking)}"
             raise ValueError(msg)
+        self._require_one_currency()
         if self.reconciliation is not None:
             object.__setattr__(self, "deliverables", tuple(self._as_compared(made) for made in self.deliverables))
         elif RECONCILE in self.tools:
@@ -311,6 +312,22 @@ class Task:
         pays = any(made.credit_rule is not None for made in self.deliverables)
         money = ("currency", "credit_cap", "credit_lines_threshold") if pays else ()
         return (*money, *(("min_matched_share",) if self.sides else ()))
+
+    def _require_one_currency(self) -> None:
+        """What is credited by SQL is of the task's currency, for a query's result does not say which an amount is of.
+
+        A comparison by specification does, and `amounts_share_a_currency` looks at it.
+        """
+        if self.reconciliation is not None or all(made.credit_rule is None for made in self.deliverables):
+            return
+        for side in self.declared_sides:
+            if {side.contract.currency, *side.contract.currencies} - {None} != {self.limits.currency}:
+                raise PlanexecError(
+                    "BAD_CONTRACT",
+                    f"task {self.name!r} credits {self.limits.currency}, and the amounts of side {side.name!r} are "
+                    f"{side.contract.in_words} by contract {side.contract.name!r}",
+                    hint="declare one currency for both sides and the limits, or compare by `reconcile`",
+                )
 
     def _as_compared(self, made: Deliverable) -> Deliverable:
         """A deliverable with the shape of what `reconcile` makes; one that is declared too has to say the same."""

@@ -101,6 +101,11 @@ CODES: dict[str, Meaning] = {
         "rows in the table differ from the data rows counted in the source",
         "run the month again; if it recurs, the loader loses rows",
     ),
+    "ROWS_REFUSED": Meaning(
+        "load",
+        "rows of the delivery were refused, as its contract allows, and money would move on what is left",
+        "look at the rejects table; have the vendor correct the rows, or say in the contract how they are written",
+    ),
     "CONTROL_TOTAL_MISMATCH": Meaning(
         "load", "a stated count or sum differs from what was found", "ask the vendor which of the two is right"
     ),

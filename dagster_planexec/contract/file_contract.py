@@ -239,6 +239,12 @@ class FileContract(Closed):
         return self.currency or "/".join(self.currencies)
 
     @property
+    def broken_may_be_refused(self) -> bool:
+        """Whether a load goes on at a record that has no cells: one of another width, or that does not decode."""
+        allowed = self.allowed_rejects
+        return allowed is not None and not {"RAGGED_ROW", "BAD_ENCODING"}.isdisjoint(allowed.codes)
+
+    @property
     def counted(self) -> Counted:
         """What is counted in its files beside their records."""
 

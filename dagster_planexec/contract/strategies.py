@@ -62,6 +62,7 @@ STRATEGIES: Mapping[str, Strategies] = MappingProxyType(
         "BUCKET_GONE": STOP,
         "EMPTY_EXTRACT": ANOTHER_PLAN,
         "ROWCOUNT_MISMATCH": ANOTHER_PLAN,
+        "ROWS_REFUSED": STOP,  # no plan reads what cannot be read
         "CONTROL_TOTAL_MISMATCH": ANOTHER_PLAN,
         "RAGGED_ROW": ANOTHER_PLAN,
         "BAD_DATE": ANOTHER_PLAN,

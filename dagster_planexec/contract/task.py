@@ -292,6 +292,7 @@ class Task:
         if lacking:
             msg = f"task {self.name!r} compares or credits something, and its limits do not state {', '.join(lacking)}"
             raise ValueError(msg)
+        self._require_that_it_can_pay()
         if self.reconciliation is not None:
             object.__setattr__(self, "deliverables", tuple(self._as_compared(made) for made in self.deliverables))
         elif RECONCILE in self.tools:
@@ -311,6 +312,32 @@ class Task:
         pays = any(made.credit_rule is not None for made in self.deliverables)
         money = ("currency", "credit_cap", "credit_lines_threshold") if pays else ()
         return (*money, *(("min_matched_share",) if self.sides else ()))
+
+    def _require_that_it_can_pay(self) -> None:
+        """What is credited is money of the task's currency, and the column that is read again before it is paid.
+
+        A query's result does not say which currency an amount is of. A comparison by specification does, and
+        `amounts_share_a_currency` looks at it; but it may compare another column than the contracts call the amount.
+        """
+        if all(made.credit_rule is None for made in self.deliverables):
+            return
+        compared = None if self.reconciliation is None else comparison_of(self.reconciliation, self.declared_sides)
+        for at, side in enumerate(self.declared_sides):
+            contract = side.contract
+            if compared is None and {contract.currency, *contract.currencies} - {None} != {self.limits.currency}:
+                raise PlanexecError(
+                    "BAD_CONTRACT",
+                    f"task {self.name!r} credits {self.limits.currency}, and the amounts of side {side.name!r} are "
+                    f"{contract.in_words} by contract {contract.name!r}",
+                    hint="declare one currency for both sides and the limits, or compare by `reconcile`",
+                )
+            if compared is not None and compared.amount.columns[at] != contract.amount:
+                raise PlanexecError(
+                    "BAD_CONTRACT",
+                    f"task {self.name!r} credits by column {compared.amount.columns[at]!r} of side {side.name!r}, and "
+                    f"what is read again before it pays is {contract.amount!r}, by contract {contract.name!r}",
+                    hint="let `amount` of the file contract be the column that is compared",
+                )
 
     def _as_compared(self, made: Deliverable) -> Deliverable:
         """A deliverable with the shape of what `reconcile` makes; one that is declared too has to say the same."""

@@ -22,7 +22,7 @@ def contract(**changes):
     columns = (
         Column(name="id", type="text"), Column(name="line", type="integer"), Column(name="amount", type="decimal"),
         Column(name="rate", type="decimal", scale=4), Column(name="day", type="date", formats=("%Y-%m-%d",)),
-        Column(name="code", type="text"),
+        Column(name="code", type="text"), Column(name="spare", type="decimal", nullable=True),
     )  # fmt: skip
     declared = {"name": "c", "version": "1", "columns": columns, "key": ("id",), "amount": "amount", "date": "day"}
     return FileContract(**(declared | {"currency": "USD"} | changes))
@@ -138,6 +138,8 @@ UNFIT = {
         {"compare": (Compared(column="code", tolerance=Tolerance(last_digit=1)),)}, "which has no tolerance"),
     "text of several rows": (
         {"compare": (Compared(column="code"),), "match": "one-to-many", "many": "vendor"}, "can agree in numbers only"),
+    "an amount that several rows may lack": (
+        {"amount": "spare", "match": "one-to-many", "many": "vendor"}, "amount 'spare' of side vendor may be empty"),
     "decimal keys of other scales": ({"key": ({"ledger": "amount", "vendor": "rate"},)}, "would never meet"),
     "a finer tolerance": ({"tolerance": Tolerance(absolute="0.001")}, "is finer than its last digit"),
     "a column of the result twice": (

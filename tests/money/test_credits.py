@@ -18,7 +18,7 @@ from dagster_planexec.checks.effect.evidence_is_unchanged import evidence_is_unc
 from dagster_planexec.checks.effect.period_may_have_effects import period_may_have_effects
 from dagster_planexec.contract.layout import credit_shape, live_view
 from dagster_planexec.contract.outcome import Done, Failed, Held
-from dagster_planexec.errors import PortError, RefusedError
+from dagster_planexec.errors import PlanexecError, PortError, RefusedError
 from dagster_planexec.tools.issue_credit import IssueCredit, IssueCreditArgs
 from dagster_planexec.world.period import Period
 from dagster_planexec.world.ports import Credit, CreditLine
@@ -469,3 +469,18 @@ def test_the_preview_is_the_exact_lines(desk):
     seen = TOOL.preview(ARGS, desk.call()).observe(desk.ports)
 
     assert (seen["count"], seen["amount"]) == (1, Decimal("7.25"))
+
+
+@pytest.mark.parametrize(
+    "says",
+    [{"currency": "EUR"}, {"currency": None, "currencies": {"USD": 2, "EUR": 2}, "currency_column": "charge_id"}],
+)
+def test_a_query_credits_amounts_of_the_task_s_currency_only(desk, says):
+    """Its result does not say which currency an amount is of: an overcharge in euros would be paid in dollars."""
+    (side, *_), contracts = desk.task.sides, dict(desk.task.contracts)
+    declared = contracts[side.contract].model_dump() | says
+    contracts[side.contract] = type(contracts[side.contract]).model_validate(declared)
+
+    with pytest.raises(PlanexecError, match="credits USD, and the amounts of side") as refused:
+        replace(desk.task, contracts=contracts)
+    assert refused.value.code == "BAD_CONTRACT"

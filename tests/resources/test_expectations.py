@@ -155,12 +155,13 @@ def test_amounts_are_compared_as_decimals(warehouse: DuckDbWarehouse) -> None:
         of("column_values_to_be_between", column="large", max_value=123456789.01),
         of("column_values_to_be_in_set", column="large", value_set=[123456792.99]),
         of("column_values_to_be_between", column="id", max_value=9007199254740992),
+        of("column_values_to_be_in_set", column="id", value_set=["9007199254740992"]),
         of("multicolumn_sum_to_equal", column_list=["tenth", "three"], sum_total=0.4),
         of("column_values_to_be_between", column="day", min_value="2026-03-01", max_value="2026-03-31"),
         of("column_values_to_be_between", column="day", max_value="2026-03-30"),
         table="staging.odd",
     )
-    assert [one.success for one in seen.outcomes] == [True, True, True, False, False, True, True, False]
+    assert [one.success for one in seen.outcomes] == [True, True, True, False, False, False, True, True, False]
 
 
 def test_the_session_stays_locked_down_and_nothing_is_written(warehouse: DuckDbWarehouse, tmp_path: Path) -> None:

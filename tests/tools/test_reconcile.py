@@ -498,3 +498,5 @@ def test_what_is_credited(tmp_path, spec, ledger, vendor, due):
         lines = fetch_credit_lines(session, "recon.lines", credit_shape(task))
 
     assert [(line.key, str(line.amount)) for line in lines] == due
+    with pytest.raises(PlanexecError, match="credits by column 'tax' of side 'ledger', and what is read again"):
+        replace(task, reconciliation=ReconcileSpec(amount="tax"))

@@ -69,11 +69,12 @@ def test_refused(name: str) -> None:
 
 
 def test_taken() -> None:
-    """Bounds keep the digits that were written; dates are bounds too."""
+    """Bounds keep the digits that were written; dates are bounds too, keys as text have any number."""
     suite = parse_suite(
         raw(
             of(BETWEEN, column="amount", min_value=0.1, max_value=123456789.01, mostly=0.99),
             of(BETWEEN, column="day", min_value="2026-03-01"),
+            of("expect_column_values_to_be_in_set", column="id", value_set=["9007199254740993", "NaN"]),
             GOOD,
         ),
         "s.json",
@@ -81,9 +82,10 @@ def test_taken() -> None:
     assert [str(one) for one in suite.expectations] == [
         f"{BETWEEN}(column=amount, max_value=123456789.01, min_value=0.1, mostly=0.99)",
         f"{BETWEEN}(column=day, min_value=2026-03-01)",
+        'expect_column_values_to_be_in_set(column=id, value_set=["9007199254740993", "NaN"])',
         "expect_column_values_to_not_be_null(column=id)",
     ]
-    assert [one.mostly for one in suite.expectations] == [0.99, 1, 1]
+    assert [one.mostly for one in suite.expectations] == [0.99, 1, 1, 1]
 
 
 def test_a_task_with_a_bad_suite_cannot_be_built(tmp_path: Path) -> None:

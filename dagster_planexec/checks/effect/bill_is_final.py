@@ -37,12 +37,11 @@ def conditions_of(contract: FileContract) -> tuple[FinalWhen, ...]:
     """What makes a line final, as probes take it."""
     return tuple(
         FinalWhen(
-            final.column,
+            contract.column(final.column).in_file(None, contract.nulls),
             tuple(contract.normal(alias) for alias in contract.column(final.column).aliases),
             final.filled,
             final.one_of,
             final.none_of,
-            contract.column(final.column).in_file(None, contract.nulls).nulls,
         )
         for final in contract.final_when
     )

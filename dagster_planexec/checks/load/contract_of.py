@@ -74,15 +74,13 @@ def records_of(scope: StepScope, *, at_most: int | None = None) -> Probe:
 def extracts_of(scope: StepScope, *, at_most: int | None = None) -> tuple[CountExtract, ...]:
     """The same of each file by itself, in the order of the arguments."""
     contract = contract_of(scope.task, scope.args)
-    allowed = contract.allowed_rejects
-    may_be_broken = allowed is not None and not {"RAGGED_ROW", "BAD_ENCODING"}.isdisjoint(allowed.codes)
     return tuple(
         CountExtract(
             scope.roots.landed_path(sha256),
             format_of(contract, scope.admission, sha256),
             None if at_most is not None else contract.counted,
             at_most,
-            may_be_broken,
+            contract.broken_may_be_refused,
         )
         for sha256 in scope.args.sources
     )

@@ -66,7 +66,7 @@ def judge_with(shape: ResultShape, currencies: Mapping[str, str]) -> Judge:
         statuses: Mapping[str, Any] = seen["statuses"]  # type: ignore[assignment]
         rows: Mapping[str, Any] = against["rows"]  # type: ignore[assignment]
         sums: Mapping[str, Any] = against["sums"]  # type: ignore[assignment]
-        lines = {side: _lines(shape, statuses, side) for side in shape.only}
+        lines = {side: lines_of(shape, statuses, side) for side in shape.only}
         totals = {side: _total(statuses, side) for side in shape.amounts if side in shape.only}
         text_of_sides = _in_words(rows, {side: sums[side] for side in totals}, currencies)
         expected: Fact = _figures(rows, sums)
@@ -111,7 +111,7 @@ def _broken(
             yield f"amounts of {side} add up to {in_result} in the result and to {in_rows} in its rows"
 
 
-def _lines(shape: ResultShape, statuses: Mapping[str, Any], side: str) -> int:
+def lines_of(shape: ResultShape, statuses: Mapping[str, Any], side: str) -> int:
     """Lines that stand for a row of this side; where the result says for how many, so many, whatever the status.
 
     A line that differs has both of two sides. Of three, one may lack it: its amount says whether it is there.

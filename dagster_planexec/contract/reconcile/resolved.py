@@ -90,6 +90,9 @@ def _amount(spec: ReconcileSpec, sides: tuple[DeclaredSide, DeclaredSide]) -> Nu
     wrong = next((column.name for column in kinds if column.type != "decimal"), None)
     if wrong is not None:
         _bad(f"amount {wrong!r} is not a decimal")
+    for side, column in zip(sides, kinds, strict=True):
+        if side.name == spec.many and column.nullable:
+            _bad(f"amount {column.name!r} of side {side.name} may be empty; a sum of its rows would leave that out")
     return _number(pair, kinds, spec.tolerance)
 
 

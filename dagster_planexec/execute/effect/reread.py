@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from dagster_planexec.checks.check import Check, Finding, Stated, equal
+from dagster_planexec.checks.check import Check, Finding, Judge, Stated, equal
 from dagster_planexec.checks.effect.bill_is_final import NAME as BILL
 from dagster_planexec.checks.effect.bill_is_final import conditions_of, estimable, none_estimated
 from dagster_planexec.checks.effect.bill_is_final import judge as judge_final
 from dagster_planexec.checks.manifest.final import bill_is_final as final_by_manifest
-from dagster_planexec.checks.reconcile.closing_identities_hold import figures_of, judge_with
+from dagster_planexec.checks.reconcile.closing_identities_hold import figures_of, judge_with, lines_of
 from dagster_planexec.contract.layout import live_view, min_matched_share_of, result_layout
 from dagster_planexec.contract.task import ResultShape
 from dagster_planexec.contract.verdict import Phase, Verdict
@@ -84,9 +84,12 @@ def _sides_and_result(run: Run, resolved: Resolved) -> list[Check]:
     currencies = {side: task.contracts[task.input(side).contract].in_words for side in shape.only}
     share = min_matched_share_of(task)
     rows = Stated("more than none", Source(Subject("task", f"{task.name} v{task.version}"), "sides"))
-    delivered = []
+    delivered: list[Check] = []
     if raw.delivered is not None:
-        delivered = [Check("landed_bytes_have_rows", PHASE, raw, _floor(run), _has_rows_of(raw.delivered))]
+        if task.contracts[task.input(raw.delivered).contract].allowed_rejects is not None:
+            kept = _none_refused(shape, raw.delivered)
+            delivered.append(Check("no_delivered_row_was_refused", PHASE, figures, raw, kept, absent_code="TABLE_GONE"))
+        delivered.append(Check("landed_bytes_have_rows", PHASE, raw, _floor(run), _has_rows_of(raw.delivered)))
     return [
         *delivered,
         Check("sides_have_rows", PHASE, raw, rows, _sides_have_rows, absent_code="EMPTY_SIDE"),
@@ -123,7 +126,8 @@ def _copies(run: Run, side: str) -> tuple[CountExtract, ...]:
     contract = task.contracts[task.input(side).contract]
     return tuple(
         CountExtract(
-            run.work.ports.roots.landed_path(one.sha256), contract.format_of(one.facts.key), contract.counted
+            run.work.ports.roots.landed_path(one.sha256), contract.format_of(one.facts.key), contract.counted,
+            broken=contract.broken_may_be_refused,
         )
         for one in {one.sha256: one for one in run.admission.objects}.values()
     )  # fmt: skip
@@ -148,6 +152,25 @@ def _by_manifest(run: Run, step: Step, resolved: Resolved) -> list[Check]:
     """Where the vendor's manifest says whether the bill is final: its landed copy, read once more."""
     found = final_by_manifest(BILL, scope_of(run, step, resolved), PHASE)
     return [check for check in found if isinstance(check, Check)]
+
+
+def _none_refused(shape: ResultShape, delivered: str) -> Judge:
+    """Where a load may refuse rows: a line that was refused was billed all the same, and looks as if it were not."""
+
+    def judge(seen: Observation, against: Observation | Stated) -> Finding:
+        if isinstance(against, Stated) or against.state != "seen":
+            return Finding("failed", "records", "absent", f"{against.source.subject} is not there", "EMPTY_SIDE")
+        statuses: Mapping[str, Any] = seen["statuses"]  # type: ignore[assignment]
+        due, found = int(str(_by_side(against, "rows")[delivered])), lines_of(shape, statuses, delivered)
+        if found < due:
+            text = (
+                f"{due - found} of {due} delivered records of {delivered} are in no line of the result: a load may "
+                "refuse rows for a report; what they bill is not known, so no credit rests on their absence"
+            )
+            return Finding("failed", due, found, text, "ROWS_REFUSED")
+        return Finding("passed", due, found, f"each of {due} delivered records is in a line of the result")
+
+    return judge
 
 
 def _floor(run: Run) -> Stated:

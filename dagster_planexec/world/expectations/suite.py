@@ -106,6 +106,8 @@ def _argument(file: str, kind: str, name: str, value: Any) -> None:  # noqa: ANN
             _bad(file, f"states {kind} with {name} that is no plain value")
         if name == "mostly" and not (isinstance(one, int | Decimal) and 0 < one <= 1):
             _bad(file, f"states {kind} with mostly {str(one)[:40]}; expected a number above 0 and up to 1")
+        if name == "value_set" and isinstance(one, str):
+            continue  # a member that is text stays text, however many digits it has
         if name in _NUMBERS and not _survives(one):
             _bad(file, f"states {kind} with {name} {str(one)[:60]}, which a binary number does not hold to its last"
                  " digit; write fewer digits")  # fmt: skip

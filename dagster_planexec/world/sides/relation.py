@@ -62,7 +62,7 @@ class InputView:
 def _text(column: str, words: tuple[Word, ...] | None) -> str:
     if words is None:
         return f"trim({column})"
-    blanks = "".join(f" || chr({ord(blank)})" for blank in BLANKS).removeprefix(" || ")
+    blanks = blanks_in_sql()
     text = f"case when regexp_matches({column}, '{_ODD}') then trim({column}, {blanks}) else {column} end"
     for word in words:
         match word:
@@ -76,6 +76,11 @@ def _text(column: str, words: tuple[Word, ...] | None) -> str:
             case "strip_leading_zeros":
                 text = f"regexp_replace({text}, '^0+(.)', '\\1')"
     return f"trim({text}, {blanks})" if words else text
+
+
+def blanks_in_sql() -> str:
+    """An expression for the text of all blanks."""
+    return " || ".join(f"chr({ord(blank)})" for blank in BLANKS)
 
 
 def _day(value: dt.date | None) -> str:

@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from dagster_planexec.contract.delivery.manifest import Manifest
+from dagster_planexec.contract.file.rules import Allowed
 from dagster_planexec.contract.outcome import Done
 from dagster_planexec.contract.task import Drop
 from dagster_planexec.contract.tool import Admission, AdmittedObject
 from dagster_planexec.world.delivery.manifest.form import ManifestForm, PartWords, WholeWords
 from dagster_planexec.world.ports import ObjectFacts
-from tests.support.loading import NOW, TARGET, Loading
+from tests.support.loading import NOW, TARGET, Loading, invoice_contract
 
 PARTS = ManifestForm("json", PartWords("name", rows="rows", amount="amount"), "files", names="below-prefix")
 WHOLE = ManifestForm("json", PartWords("name"), "files", WholeWords(rows="rows", amount="amount"), "below-prefix")
@@ -135,6 +136,16 @@ def test_rows_that_somebody_removed_from_the_table_are_missed_over_all(loading):
     loading.sql(f"delete from {TARGET} where id = '2' returning id")
 
     assert [v.code for v in loading.judge("control_totals_agree")] == [None, None, BAD]
+
+
+@pytest.mark.parametrize(("stated", "ends"), [("0.60", [None, None]), ("0.10", [BAD, BAD])])
+def test_what_may_be_refused_is_stated_too(tmp_path, stated, ends):
+    """The table rightly holds less than its file: what is stated of the file is looked for in the file."""
+    loading = Stated(tmp_path, invoice_contract(allowed_rejects=Allowed(codes=("NULL_KEY",), at_most=1)))
+    loading.land(HEADER + "1,2026-03-01,0.10\n,2026-03-02,0.50\n", "vendor/2026-03-a.csv")
+    loading.declare(PARTS, {"files": [of(2, stated)]})
+
+    assert [code for _, code, _, _ in judged(loading)] == ends
 
 
 def test_nothing_declared_is_not_applicable(loading):

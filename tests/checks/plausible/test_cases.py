@@ -81,6 +81,7 @@ LINES = {
         (Final(column="status", one_of=("Final", "Closed")),), 2, "15.00",
     ),
     "a word that only begins alike": ("W-1,1,2026-03-31,5.00,USD,Estimated fee\n", NO_WORD, 0, "0"),
+    "the word between other blanks": ('"Estimated\t\u00a0",1,2026-03-31,5.00,USD,Final\n', NO_WORD, 1, "5.00"),
     "credits of an estimate": ("Estimated,1,2026-03-31,-5.00,USD,Final\n", NO_WORD, 1, "-5.00"),
 }  # fmt: skip
 
@@ -94,6 +95,15 @@ def test_both_looks_agree(tmp_path: Path, name: str, packed: bool) -> None:
     key = "vendor/2026-03.csv.gz" if packed else "vendor/2026-03.csv"
     table, extract = looked(tmp_path, gzip.compress(raw) if packed else raw, bill(*finals), key)
     assert (table["estimated"], extract["estimated"], table["worth"]) == (estimated, estimated, Decimal(worth))
+
+
+def test_a_word_is_made_alike_as_the_table_s_is(tmp_path: Path) -> None:
+    """What the contract does to the text of a cell is done before it is judged, in the bytes too."""
+    declared = bill(Final(column="status", one_of=("FINAL",))).model_dump()
+    declared["columns"][-1]["normalise"] = ("upper",)
+    lines = "W-1,1,2026-03-31,5.00,USD,final\nW-2,2,2026-03-31,1.00,USD,draft\n"
+    table, extract = looked(tmp_path, (HEADER + lines).encode(), FileContract.model_validate(declared))
+    assert (table["estimated"], extract["estimated"]) == (1, 1)
 
 
 def test_under_another_header_and_without_the_column(tmp_path: Path) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from dagster_planexec.checks.check import BoundCheck, Check, Finding, Stated
 from dagster_planexec.checks.load.contract_of import contract_of, format_of, target_of
+from dagster_planexec.checks.load.totals.figures import exact
 from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.observation import Fact, Observation
@@ -59,7 +60,7 @@ def _table(observed: Observation, against: Observation | Stated) -> Finding:
         value = total["value"]
         assert isinstance(value, int | Decimal)  # noqa: S101 - asked above
         by_rule.setdefault((str(total["trailer"]), str(total["of"])), []).append(value)
-    want = {key: sum(values) for key, values in by_rule.items() if len(values) == against["parts"]}
+    want = {key: _sum(values) for key, values in by_rule.items() if len(values) == against["parts"]}
     wrong_ones = [(trailer, of, value) for (trailer, of), value in want.items() if value != got[of]]
     expected, seen = _in_words((of, value) for (_, of), value in want.items()), _in_words(got.items())
     if wrong_ones:
@@ -116,6 +117,10 @@ def _totals(against: Observation) -> _Totals:
     totals = against["totals"]
     assert isinstance(totals, tuple)  # noqa: S101 - what the probe promises
     return tuple(total for total in totals if isinstance(total, Mapping))
+
+
+def _sum(values: Sequence[int | Decimal]) -> int | Decimal:
+    return sum(values) if all(isinstance(value, int) for value in values) else exact(map(Decimal, values))
 
 
 def _one(of: Fact, value: Fact) -> str:

@@ -8,6 +8,7 @@ from decimal import Decimal
 from dagster_planexec.world.observation import Fact, Observation
 from dagster_planexec.world.ports import Ports
 from dagster_planexec.world.probe import Probe
+from dagster_planexec.world.probes.delivery.counting.amounts import EXACT, shortest
 from dagster_planexec.world.probes.delivery.figures.extract import CountExtract
 from dagster_planexec.world.probes.table.tables import LOOK_S
 from dagster_planexec.world.sides.relation import InputView, count_of, exact_sum
@@ -62,6 +63,6 @@ class RawSides(Probe):
                 found = copy.tally()
                 counted += found.rows
                 unreadable += found.amounts.unparsable
-                total_of_copies += found.amounts.total
-            rows[self.delivered], sums[self.delivered] = counted, total_of_copies
+                total_of_copies = EXACT.add(total_of_copies, found.amounts.total)
+            rows[self.delivered], sums[self.delivered] = counted, shortest(total_of_copies)
         return self.seen(ports, {"rows": rows, "sums": sums, "missing": missing, "unreadable": unreadable})

@@ -65,11 +65,11 @@ class FinalInExtract(Probe):
             if first is None:
                 return
             header = first.fields
-            places = [_place(part, header, one) for one in self.conditions]
+            asked = [(_place(part, header, one), one.of_cells()) for one in self.conditions]
             for record in found:
                 if len(record.fields) != len(header):
                     raise ragged(part, record, len(header))
-                yield all(one.holds(record.fields[at]) for one, at in zip(self.conditions, places, strict=True))
+                yield all(holds(record.fields[at]) for at, holds in asked)
 
 
 def _records(part: Part) -> Generator[Record, None, None]:
@@ -99,6 +99,6 @@ def _place(part: Part, header: Sequence[str], wanted: FinalWhen) -> int:
         return at[0]
     raise PortError(
         "MISSING_COLUMN",
-        f"{part.name[:80]} has {len(at) or 'no'} columns {wanted.column!r}, which says whether a line is final",
+        f"{part.name[:80]} has {len(at) or 'no'} columns {wanted.column.name!r}, which says whether a line is final",
         hint="ask the vendor, or add the new header to the contract",
     )

@@ -28,7 +28,7 @@ class FinalInTable(Probe):
     @property
     def reader(self) -> str:
         """A count and a sum."""
-        return f"SQL count(*) where {' or '.join(one.column for one in self.conditions)} is not final"
+        return f"SQL count(*) where {' or '.join(one.column.name for one in self.conditions)} is not final"
 
     def observe(self, ports: Ports) -> Observation:
         """Facts: `rows`, `estimated` and `worth` (the sum of the estimated amounts)."""

@@ -12,6 +12,11 @@ WORKERS ?= 4
 # Hundreds of tests start an interpreter of their own; without bytecode each compiles the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
+# What tests write is thrown away: in memory nothing waits for a disk. Where there is no such file system, or too little
+# room in it, they write where they always would.
+IN_MEMORY := $(shell [ "$$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 { print $$4 }')" -gt 8000000 ] 2>/dev/null && echo /dev/shm)
+PYTEST = $(if $(IN_MEMORY),TMPDIR=$(IN_MEMORY) )$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+
 # The first interpreter that is new enough and can make a virtual environment.
 # 3.11 comes first because constraints.txt is resolved with it.
 PYTHON ?= $(shell for python in python3.11 python3 python3.12 python3.13; do \
@@ -47,11 +52,11 @@ ui: $(STAMP) ## the same world in the Dagster UI, sensors on; Ctrl-C stops it
 
 .PHONY: test
 test: $(STAMP) ## every test
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+	$(PYTEST)
 
 .PHONY: fast
 fast: $(STAMP) ## the tests that start no `dagster dev`
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m 'not slow'
+	$(PYTEST) -m 'not slow'
 
 .PHONY: chaos
 chaos: $(STAMP) ## kill -9 at 50 points of a month, then run it again; some four minutes

@@ -111,11 +111,11 @@ def test_any_other_answer_leaves_the_rules_first_choice(bench, answer, why):
 def test_a_late_answer_is_no_answer(bench, monkeypatch):
     """The run does not wait for it longer than it may."""
     monkeypatch.setattr(choosing, "ANSWER_WITHIN_S", 0.2)
-    b = choosing_bench(bench, Says("use-fallback", wait_s=3))
+    b = choosing_bench(bench, Says("use-fallback", wait_s=8))
     began = time.monotonic()
     go(b)
 
-    assert time.monotonic() - began < 2.5
+    assert time.monotonic() - began < 6
     assert chosen(b)["why_not"] == "no answer within 0.2 s"
     assert decided(b)[0].payload["strategy"] == "retry"
     assert ANSWER_WITHIN_S == 30.0

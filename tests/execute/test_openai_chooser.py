@@ -152,7 +152,7 @@ def test_a_service_that_does_not_answer_is_not_waited_for(bench, respond):
         began = time.monotonic()
         go(b)
 
-    assert time.monotonic() - began < 4
+    assert time.monotonic() - began < 10
     assert "TIMEOUT" in chosen(b)["why_not"]
     assert decided(b)[0].payload["strategy"] == "retry"
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -118,12 +119,13 @@ def test_a_turn_that_does_not_come_is_locked(warehouse):
 
 def test_a_session_inside_a_session_is_refused_at_once(warehouse):
     """Nesting would wait for itself; it is an error of the program and says so."""
+    patient = DuckDbWarehouse(warehouse.path, wait_s=60)
     began = time.monotonic()
-    with warehouse.session():
-        error = caught(lambda: warehouse.session().__enter__())
+    with patient.session():
+        error = caught(lambda: patient.session().__enter__())
 
     assert (error.code, "inside another" in error.message) == ("INTERNAL", True)
-    assert time.monotonic() - began < 0.9
+    assert time.monotonic() - began < 30
 
 
 def test_a_file_that_is_no_database_is_not_waited_for(tmp_path):
@@ -353,9 +355,9 @@ def test_a_long_statement_is_interrupted(warehouse):
 
 def test_nothing_starts_after_the_deadline(warehouse):
     """A deadline that passes between two statements is not lost."""
-    with warehouse.session(deadline_s=0.2) as session:
+    with warehouse.session(deadline_s=1.0) as session:
         assert session.rows("select 1") == [(1,)]
-        time.sleep(0.4)
+        time.sleep(1.1)
         assert caught(lambda: session.rows("select 1")).code == "TIMEOUT"
 
 
@@ -374,10 +376,10 @@ def test_a_passed_deadline_rolls_back(warehouse):
 
 def test_the_next_session_is_not_interrupted(warehouse):
     """The timer dies with its session."""
-    with warehouse.session(deadline_s=0.2) as session:
-        session.rows("select 1")
+    with suppress(PortError), warehouse.session(deadline_s=0.3) as session:
+        session.rows("select 1")  # on a busy machine it may be late itself: then there is no timer left
     with warehouse.session() as session:
-        time.sleep(0.4)
+        time.sleep(0.5)
         assert session.rows("select count(*) from range(1000000)") == [(1000000,)]
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import socket
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
+# A worker keeps some million objects for as long as it lives; to go through them again and again is a twentieth of a run.
+gc.set_threshold(100_000, 50, 50)
 
 _LONG = {"test_matrix.py", "test_months.py", "test_every_fault.py"}
 """Files of more than a minute that start no server."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-# A worker keeps some million objects for as long as it lives; to go through them again and again is a twentieth of a run.
+# A worker keeps a million objects for as long as it lives; to go through them again and again is a twentieth of a run.
 gc.set_threshold(100_000, 50, 50)
 
 _LONG = {"test_matrix.py", "test_months.py", "test_every_fault.py"}

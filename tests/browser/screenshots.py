@@ -30,6 +30,22 @@ FOLDER = ROOT / "docs" / "screenshots"
 HELD, STOPPED, HEALTHY = "2026-01-01", "2026-02-01", "2026-03-01"
 MADE = ["vendor_invoice", "recon_lines", "recon_report"]
 PATIENCE_S = 60.0
+_FAILED_STEP = "?logs=type%3ASTEP_FAILURE"
+"""Of a run's events the failed step alone: Dagster's own stack trace of the run names folders of the machine."""
+_PRIVATE = (str(ROOT), sys.prefix, str(Path.home()))
+"""What no picture may show."""
+_SEEN = """
+const nodes = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), range = document.createRange();
+for (let node = nodes.nextNode(); node; node = nodes.nextNode()) {
+  for (let at = node.data.indexOf(arguments[0]); at >= 0; at = node.data.indexOf(arguments[0], at + 1)) {
+    range.setStart(node, at); range.setEnd(node, at + 1);
+    const box = range.getBoundingClientRect();
+    const top = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+    if (top && node.parentElement.contains(top)) return true;
+  }
+}
+return false;"""
+"""Whether a text can be read on the page: it may be there and be cut off."""
 WIDTH, HEIGHT = 1600, 1300
 ARGUMENTS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
              "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -57,8 +73,9 @@ def pages(runs: dict[str, dict[str, Any]], plan_seen_at: str) -> tuple[Page, ...
         Page("plan_before_it_ran", f"/assets/recon_report?view=events&time={plan_seen_at}",
              ("observed in run", "fetch_export", "no model was called")),
         Page("plan_run", f"/runs/{plan_run[HEALTHY]}", ("fetch_export", "issue_credit", "Success")),
-        Page("failed_month", f"/runs/{runs[STOPPED]['runId']}", ("EMPTY_EXTRACT", "Failure")),
-        Page("failed_plan_run", f"/runs/{plan_run[STOPPED]}", ("load_staging", "EMPTY_EXTRACT", "Failure")),
+        Page("failed_month", f"/runs/{runs[STOPPED]['runId']}{_FAILED_STEP}", ("EMPTY_EXTRACT", "Failure")),
+        Page("failed_plan_run", f"/runs/{plan_run[STOPPED]}{_FAILED_STEP}",
+             ("load_staging", "EMPTY_EXTRACT", "Failure", "Not executed (3)")),
         Page("held_month", f"/runs/{runs[HELD]['runId']}", ("Success", "recon_report")),
         Page("automation", "/automation", (f"{TASK}__arrivals", "planexec__failures")),
     )  # fmt: skip
@@ -157,6 +174,8 @@ def _take(browser: Chrome, base: str, page: Page) -> list[str]:
     except TimeoutException:
         missing = [text for text in page.shows if text not in _text(browser)]
         wrong.append(f"{page.name}: {page.path} never showed {missing}; it shows {_text(browser)[:1500]!r}")
+    wrong += [f"{page.name}: shows {path}, a folder of this machine" for path in _PRIVATE
+              if browser.execute_script(_SEEN, path)]  # fmt: skip
     browser.save_screenshot(str(FOLDER / f"{page.name}.png"))
     # A page may ask for things outside, for example news of its makers; only what Dagster itself serves is ours.
     said = [e["message"] for e in browser.get_log("browser") if e["level"] == "SEVERE" and base in e["message"]]

@@ -46,7 +46,7 @@ TABLE = [
          f"admission:vendor-drops/vendor/exports/{SMALL}-invoice.csv, HEAD at admission", "no object",
          f"s3:vendor-drops/vendor/exports/{SMALL}-invoice.csv, HEAD", "ask the vendor to deliver it again",
          step="fetch_export"),
-    Seen("header-only-export", "EMPTY_EXTRACT", "extract_has_rows failed at load_staging", "at least 1 records",
+    Seen("header-only-export", "EMPTY_EXTRACT", "extract_has_rows failed at load_staging", "at least 1 record",
          "contract:vendor_invoice v1, min_rows", "no record", "landing:", "ask the vendor for the data",
          step="load_staging"),
     Seen("one-sided-sql", "ONE_SIDED", "both_sides_contribute failed at reconcile", "every side contributes",

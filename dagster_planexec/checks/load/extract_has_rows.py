@@ -28,8 +28,9 @@ def extract_has_rows(scope: StepScope, phase: Phase) -> tuple[BoundCheck, ...]:
 def _judge(observed: Observation, against: Observation | Stated) -> Finding:
     assert isinstance(against, Stated)  # noqa: S101 - bound above
     floor, rows = int(str(against.value)), int(str(observed["rows"]))
-    expected = f"at least {floor} records"
+    expected = f"at least {floor} record{'' if floor == 1 else 's'}"
     if rows < floor:
-        what = "no record" if rows == 0 else f"{rows} records"
-        return Finding("failed", expected, what, f"the delivery has {what}; expected {expected}", "EMPTY_EXTRACT")
-    return Finding("passed", expected, f"{rows} records or more", f"the delivery has {rows} records or more")
+        what = "no record" if rows == 0 else f"{rows} record{'' if rows == 1 else 's'}"
+        return Finding("failed", expected, what, f"the delivery has {what}", "EMPTY_EXTRACT")
+    found = f"{rows} record{'' if rows == 1 else 's'} or more"
+    return Finding("passed", expected, found, f"the delivery has {found}")

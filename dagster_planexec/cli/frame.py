@@ -105,5 +105,5 @@ def _of_unforeseen(error: Exception, **of: str | None) -> dict[str, Any]:
     from dagster_planexec.journal.door.redact import said  # noqa: PLC0415 - SQLAlchemy, which `--help` does not pay
     from dagster_planexec.journal.told.line import one_line  # noqa: PLC0415 - as above
 
-    sys.stderr.write(inert(said(traceback.format_exc())))
+    click.echo(inert(said(traceback.format_exc())), err=True, nl=False)
     return of_error(PlanexecError("INTERNAL", f"{type(error).__name__}: {one_line(str(error), 300)}"), **of)

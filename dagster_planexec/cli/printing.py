@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from io import StringIO
 from itertools import islice
 from typing import Any
 
+import click
 from rich.console import Console
 from rich.markup import escape
 from rich.segment import Segment
@@ -46,7 +50,34 @@ _SHUT = {"failed", "errored", "not-evaluated"}
 def print_json(document: Mapping[str, Any] | Sequence[Any]) -> None:
     """One JSON document on standard output, and nothing else there."""
     said = with_commands(document) if isinstance(document, Mapping) else document
-    sys.stdout.write(json.dumps(said, indent=2, ensure_ascii=True, allow_nan=False) + "\n")
+    say(json.dumps(said, indent=2, ensure_ascii=True, allow_nan=False) + "\n")
+
+
+def say(text: str) -> None:
+    """Write an answer to standard output, now. Where nobody can read it, the process ends.
+
+    Raises:
+        SystemExit: 1, after a sentence on standard error; without one if whoever read has gone.
+    """
+    why = "it is closed" if sys.stdout is None else _unsaid(text)
+    if why is None:
+        return
+    if why:
+        click.echo(f"ERROR the answer cannot be written to standard output: {why}", err=True)
+    with suppress(OSError, AttributeError, ValueError):  # what is buffered would fail once more at the end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    raise SystemExit(1)
+
+
+def _unsaid(text: str) -> str | None:
+    """Write it, and say why that could not be done; empty if nobody reads any more, None if it is written."""
+    encoding = sys.stdout.encoding or "utf-8"
+    try:
+        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        sys.stdout.flush()
+    except OSError as error:
+        return "" if error.errno == errno.EPIPE else str(error.strerror)
+    return None
 
 
 def with_commands(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -83,7 +114,7 @@ def _cut(value: Any, depth: int = 0) -> Any:  # noqa: ANN401 - JSON
 def progress() -> Console:
     """Where progress goes: standard error, so that standard output stays what was asked for."""
     # The stream itself and not its name: a run redirects the name to a file.
-    return _Inert(file=sys.stderr, highlight=False)
+    return _Inert(file=sys.stderr or StringIO(), highlight=False)  # closed, rich would write to standard output
 
 
 def paper() -> Console:
@@ -109,11 +140,8 @@ class _Trimmed(StringIO):
     """Standard output without the blanks that fill a table's last column: they are no part of the answer."""
 
     def write(self, text: str) -> int:
-        sys.stdout.write(_BLANKS.sub("", text))
+        say(_BLANKS.sub("", text))
         return len(text)
-
-    def flush(self) -> None:
-        sys.stdout.flush()
 
 
 def moment(at: str) -> str:

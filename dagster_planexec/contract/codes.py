@@ -82,7 +82,8 @@ CODES: dict[str, Meaning] = {
     "TOO_LARGE": Meaning(
         "fetch",
         "a file is longer, once decoded, than its contract allows",
-        "ask the vendor what it is; if it is rightly as long, raise `max_bytes` in the file contract",
+        "ask the vendor what it is; if it is rightly as long, raise `max_bytes` in the file contract, "
+        "or have a workbook delivered as text",
     ),
     "BAD_FORMAT": Meaning(
         "fetch",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import io
 import json
 import os
 import shutil
@@ -256,3 +259,30 @@ def test_people_get_the_code_the_sentence_and_the_hint(
     assert code in result.stdout
     assert "hint:" in result.stdout
     assert "Traceback" not in result.output
+
+
+class _Gone(io.StringIO):
+    """A pipe whose reader has gone."""
+
+    def write(self, text: str) -> int:
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+
+@pytest.mark.parametrize(
+    ("where", "says"), [("full", "No space left on device"), ("closed", "it is closed"), ("gone", "")]
+)
+@pytest.mark.parametrize("as_json", [(), ("--json",)])
+def test_an_answer_that_nobody_can_read_ends_the_process(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], where: str, says: str, as_json: tuple[str, ...]
+) -> None:
+    """One sentence, none where the reader has gone; no trace, and no second attempt to say it."""
+    (tmp_path / "m.csv").write_text("id,amount\na,1.00\n")
+    with contextlib.ExitStack() as opened:
+        full = opened.enter_context(Path("/dev/full").open("w"))
+        opened.enter_context(contextlib.redirect_stdout({"full": full, "closed": None, "gone": _Gone()}[where]))
+        with pytest.raises(SystemExit) as ended:
+            main(["infer", str(tmp_path / "m.csv"), *as_json], standalone_mode=False)
+
+    assert ended.value.code == 1
+    said = capsys.readouterr().err
+    assert said == (f"ERROR the answer cannot be written to standard output: {says}\n" if says else "")

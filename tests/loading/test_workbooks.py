@@ -127,6 +127,10 @@ ACCEPTED: dict[str, tuple[FileContract, bytes, int, str]] = {
         style(headers=("debit",), minus=("credit",), negatives=("parentheses",)),
         book([("id", "day", "debit", "credit"), ("a", DAY, 5, None), ("b", DAY, None, 2.25)]), 2, "2.75",
     ),
+    "with-its-reading-beside": (  # as Japanese workbooks have it: the reading is no part of the text
+        style(), in_sheet(book([*GOOD, ("c", DAY, "3")]), "<t>3</t>", '<t>3</t><rPh sb="0" eb="1"><t>9</t></rPh>'),
+        3, "3.90",
+    ),
     "no-header": (style().model_copy(update={"header": False}), book(GOOD[1:]), 2, "0.90"),
 }  # fmt: skip
 
@@ -166,6 +170,14 @@ REFUSED: dict[str, tuple[FileContract, bytes, str, str]] = {
     ),
     "other-digits-than-the-file-has": (
         style(scale=0), book([HEAD, ("a", DAY, 2**53 + 1)]), "SCALE_OVERFLOW", "'a number of more than 15 digits'"
+    ),
+    "a-cell-stated-twice": (
+        style(), in_sheet(book(GOOD), "</row></sheetData>", '<c r="C3" t="n"><v>9</v></c></row></sheetData>'),
+        "BAD_FORMAT", "cell 'C3' comes in or after row 3, column 3",
+    ),
+    "a-cell-of-another-row": (style(), in_sheet(book(GOOD), 'r="C3"', 'r="C2"'), "BAD_FORMAT", "cell 'C2'"),
+    "a-row-stated-twice": (
+        style(), in_sheet(book(GOOD), r'<row r="3">', '<row r="2">'), "BAD_FORMAT", "row 2 of a sheet comes after row 2"
     ),
     "scale": (style(), book([*GOOD, ("c", DAY, 12.345)]), "SCALE_OVERFLOW", "line 4"),
     "day-number": (style(), book([HEAD, ("a", 46082, 1)]), "BAD_DATE", "46082"),

@@ -122,6 +122,8 @@ def _framing(sample: Sample, unsayable: str) -> Iterator[Word]:
         if sample.sheet is not None:
             yield Word("sheet", sample.sheet, "the first of several")
         yield from _above(sample, unsayable)
+        if sample.left_out:
+            yield Word("other_columns", "ignore", "the notes say which are left out; new ones will be, too")
         return
     why = "every byte of the sample decodes so" if sample.encoding == "utf-8" else "see the note above"
     yield Word("encoding", sample.encoding, why)

@@ -27,7 +27,11 @@ from dagster_planexec.world.local.regular import open_named
 MOST_BYTES = 8 * 1024 * 1024
 """Bytes, decoded, that a sample is made of."""
 _DELIMITERS = (",", ";", "\t", "|")
-_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"), (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
+)  # fmt: skip
+"""The longer ones first: UTF-16's begins UTF-32's."""
 _OTHERS = ("cp1252", "latin-1", "cp1250", "cp850")
 """Encodings in which any bytes are text, so nothing but a reader can tell them apart."""
 _TEXTS = (".csv", ".tsv")
@@ -45,12 +49,16 @@ def read_sample(path: Path) -> Sample:
         return table
     compression, raw, is_whole, members, ignored = _unpacked(path)
     if not raw.strip():
-        raise PlanexecError("EMPTY_EXTRACT", f"{path.name[:80]} is empty: nothing can be drafted from it")
+        raise PlanexecError(
+            "EMPTY_EXTRACT",
+            f"{path.name[:80]} is empty: nothing can be drafted from it",
+            hint="draft from the file of a month that has lines",
+        )
     encoding, text, notes = _decoded(raw, is_whole=is_whole)
     if "\0" in text:
         raise PlanexecError(
             "VALIDATION_ERROR", f"{path.name[:80]} is no delimited text: it holds NUL characters",
-            hint="draft from a CSV, TSV, gzip or zip of one",
+            hint="draft from a CSV, TSV, gzip or zip of one; UTF-16 needs its byte order mark",
         )  # fmt: skip
     lines = io.StringIO(text, newline="").readlines()
     if not is_whole:
@@ -96,9 +104,13 @@ def _unpacked(path: Path) -> tuple[Compression, bytes, bool, tuple[str, ...], tu
                 return _unzipped(path)
             return "none", *_bounded(file), (), ()
     except FileNotFoundError as error:
-        raise PlanexecError("FILE_GONE", f"there is no file {path.name[:80]!r}") from error
-    except (OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
-        raise PlanexecError("VALIDATION_ERROR", f"{path.name[:80]} cannot be read: {str(error)[:120]}") from error
+        raise PlanexecError("FILE_GONE", f"there is no file {path.name[:80]!r}", hint="name a file") from error
+    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+        said = getattr(error, "strerror", None) or str(error)
+        raise PlanexecError(
+            "VALIDATION_ERROR", f"{path.name[:80]!r} cannot be read: {said[:120]}",
+            hint="name a plain file that is whole: CSV, TSV, gzip or zip of one, XLSX, Parquet",
+        ) from error  # fmt: skip
 
 
 def _unzipped(path: Path) -> tuple[Compression, bytes, bool, tuple[str, ...], tuple[str, ...]]:

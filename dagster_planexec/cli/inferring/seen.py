@@ -35,5 +35,7 @@ class Sample:
     kind: Kind = "delimited"
     sheet: str | None = None
     """Of a workbook with several sheets, the one that was read."""
+    left_out: bool = False
+    """Whether the file has columns that no contract can name."""
     notes: tuple[str, ...] = ()
     """What could not be told from the bytes, for the person who reads the draft."""

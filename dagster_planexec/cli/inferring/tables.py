@@ -6,10 +6,12 @@ import zipfile
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from dagster_planexec.cli.inferring.seen import MOST_RECORDS, Sample
 from dagster_planexec.cli.inferring.tails import above_header, without_tail
 from dagster_planexec.errors import PlanexecError
+from dagster_planexec.world.delivery.columnar import cut_off
 from dagster_planexec.world.delivery.parts import Part
 from dagster_planexec.world.delivery.text.words import shown
 from dagster_planexec.world.delivery.workbook.container import container, sheets_in
@@ -75,19 +77,35 @@ def _of_parquet(path: Path) -> Sample:
     try:
         with pq.ParquetFile(path) as file:
             first = next(file.iter_batches(batch_size=MOST_RECORDS), None)
-            types = {field.name: str(field.type) for field in file.schema_arrow}
+            fields = list(file.schema_arrow)
             rows = file.metadata.num_rows
     except (OSError, pa.ArrowException) as error:
-        raise PlanexecError("VALIDATION_ERROR", f"{path.name[:80]} cannot be read: {str(error)[:120]}") from error
+        raise cut_off(Part(path, FileFormat(kind="parquet")), error) from error
     if first is None or not rows:
         raise _empty(path)
-    columns = [["" if value is None else str(value) for value in column.to_pylist()] for column in first.columns]
-    floats = [name for name, kind in types.items() if kind in {"float", "double", "halffloat"}]
-    notes = tuple(f"column {shown(name)} is {types[name]}: as money it is refused" for name in floats)
+    unfit = [n for n, field in enumerate(fields) if _is_unfit(field.type)]
+    is_money = (pa.types.is_decimal, pa.types.is_integer)
+    fit = [n for n in range(len(fields)) if n not in unfit]
+    if any(is_a(fields[n].type) for n in fit for is_a in is_money):  # the bill stands in another column
+        notes = tuple(f"column {shown(fields[n].name)} is {str(fields[n].type)[:40]}: it is left out" for n in unfit)
+    else:
+        notes = tuple(f"column {shown(fields[n].name)} is {str(fields[n].type)[:40]}: it is refused" for n in unfit)
+        fit, unfit = list(range(len(fields))), []
+    cells = [["" if value is None else str(value) for value in first.column(n).to_pylist()] for n in fit]
     return Sample(
-        path.name, "none", "utf-8", ",", tuple(types), tuple(zip(*columns, strict=True)),
-        is_whole=rows <= MOST_RECORDS, kind="parquet", notes=notes,
+        path.name, "none", "utf-8", ",", tuple(fields[n].name for n in fit), tuple(zip(*cells, strict=True)),
+        is_whole=rows <= MOST_RECORDS, kind="parquet", notes=notes, left_out=bool(unfit),
     )  # fmt: skip
+
+
+def _is_unfit(kind: Any) -> bool:  # noqa: ANN401 - pyarrow has no types
+    """Whether no column of a contract takes it: what is not exact, and what is no single value."""
+    import pyarrow as pa  # noqa: PLC0415 - loaded by whoever asks
+
+    of = pa.types
+    return bool(
+        of.is_floating(kind) or of.is_nested(kind) or of.is_binary(kind) or of.is_time(kind) or of.is_duration(kind)
+    )
 
 
 def _empty(path: Path) -> PlanexecError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dagster_planexec.cli.place.home import as_typed_here, made, remembered
-from dagster_planexec.cli.printing import STYLES, moment, paper, print_json, progress
+from dagster_planexec.cli.printing import STYLES, moment, paper, print_json, progress, say
 from dagster_planexec.cli.shown.holds.document import document_of, line_of
 from dagster_planexec.cli.shown.holds.hold import next_of
 from dagster_planexec.cli.shown.holds.parts import money
@@ -91,7 +90,7 @@ def decide_about(
         if as_json:
             print_json({"version": 1, "hold": held.id, "decision": decision, "by": by, "signed": signed.text()})
         else:
-            sys.stdout.write(signed.text() + "\n")
+            say(signed.text() + "\n")
         return
     with _writing(planned) as journal:
         after = record(journal, task, signed, keys, now)

@@ -287,6 +287,45 @@ def test_a_parquet_file_is_drafted_by_its_own_names(tmp_path: Path) -> None:
     assert "double" in draft["notes"][0]
 
 
+def test_what_no_column_can_be_made_of_is_left_out_beside_the_bill(tmp_path: Path) -> None:
+    """A share as a double, a list: the draft loads the rest as it stands."""
+    table = {"id": ["a"], "amount": pa.array([1], pa.decimal128(9, 2)), "rate": [0.5], "tags": [["x"]]}
+    pq.write_table(pa.table(table), tmp_path / "x.parquet")
+    (tmp_path / "c.yaml").write_text(CliRunner().invoke(main, ["infer", str(tmp_path / "x.parquet")]).stdout)
+
+    notes = planexec("infer", tmp_path / "x.parquet").document["notes"]
+    tried = planexec("ingest", tmp_path / "x.parquet", "--contract", tmp_path / "c.yaml", "--draft").document
+
+    assert [note.split("'")[1] for note in notes] == ["rate", "tags"]
+    assert (tried["outcome"], tried["sum_amount"]) == ("accept", "1.00")
+
+
+@pytest.mark.parametrize("mark", ["utf-16", "utf-32", "utf-8-sig"])
+def test_a_byte_order_mark_says_the_encoding(tmp_path: Path, mark: str) -> None:
+    """That of UTF-32 begins with that of UTF-16."""
+    assert infer(tmp_path, CSV.encode(mark))["contract"]["amount"] == "net_amount"
+
+
+def test_what_cannot_be_read_says_what_can(tmp_path: Path) -> None:
+    """A folder, a link to itself, an archive that is encrypted, Parquet without its end."""
+    (tmp_path / "loop.csv").symlink_to(tmp_path / "loop.csv")
+    (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "cut.parquet").write_bytes(b"PAR1" + b"\0" * 50)
+    with zipfile.ZipFile(tmp_path / "secret.zip", "w") as archive:
+        archive.writestr("m.csv", CSV)
+    raw = bytearray((tmp_path / "secret.zip").read_bytes())
+    for head, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        raw[raw.index(head) + at] |= 1
+    (tmp_path / "secret.zip").write_bytes(raw)
+
+    answers = [planexec("infer", tmp_path / name) for name in ("loop.csv", "folder.csv", "cut.parquet", "secret.zip")]
+
+    assert [one.document["code"] for one in answers] == [
+        "VALIDATION_ERROR", "VALIDATION_ERROR", "TRUNCATED_STREAM", "VALIDATION_ERROR",
+    ]  # fmt: skip
+    assert not any("Errno" in one.document["text"] or "planexec check" in one.document["hint"] for one in answers)
+
+
 def test_a_header_over_two_lines_is_no_line_above_it(tmp_path: Path) -> None:
     """Records are told apart, not lines: else the first line of data would become the header."""
     text = '"a","y\nz",amount\n1,2,2.50\n3,4,3.50\n'

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 from dagster_planexec.cli.inferring.draft import as_document, as_yaml, draft_of
 from dagster_planexec.cli.inferring.sample import read_sample
-from dagster_planexec.cli.printing import inert, print_json
+from dagster_planexec.cli.printing import inert, print_json, say
 
 
 def infer_file(file: Path, name: str | None, *, as_json: bool) -> None:
@@ -22,7 +21,7 @@ def infer_file(file: Path, name: str | None, *, as_json: bool) -> None:
     if as_json:
         print_json(as_document(sample, words, columns))
     else:
-        sys.stdout.write(inert(as_yaml(sample, words, columns)))
+        say(inert(as_yaml(sample, words, columns)))
 
 
 def _name_of(file: Path) -> str:

@@ -26,6 +26,8 @@ _MOST_ROWS = 1_048_576
 """Rows that a sheet can have."""
 _MOST_CELLS = 20_000_000
 """Cells of the rectangle that a sheet fills; libraries make room for all of them."""
+_MOST_OTHERS, _IN_A_CELL = 2_000_000, 8
+"""Tags of a sheet beside rows and cells: merged cells, links, formats; and inside of each cell, runs of text."""
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
 _CELL = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
 
@@ -117,7 +119,7 @@ class _Look:
     """Walks over the cells of a sheet."""
 
     def __init__(self, part: Part) -> None:
-        self._part, self._begun, self._cells = part, 0, 0
+        self._part, self._begun, self._cells, self._others = part, 0, 0, 0
         self.rows = self.columns = 0
         self.refused: dict[tuple[int, int], str] = {}
         self.row = self.column = -1
@@ -129,23 +131,29 @@ class _Look:
                 self._begun += 1
                 if self._begun > _MOST_ROWS:  # also of rows without a cell
                     raise too_much(self._part, f"a sheet has more than {_MOST_ROWS:,} rows")
-                stated = attributes.get("r", "")
+                stated, before = attributes.get("r", ""), self.row
                 self.row = int(stated) - 1 if stated.isdigit() and len(stated) < 8 else self.row + 1  # noqa: PLR2004
                 self.column = -1
+                if self.row <= before:
+                    raise bad_format(self._part, f"row {self.row + 1} of a sheet comes after row {before + 1}")
             case "c":
                 self._cells += 1
                 if self._cells > _MOST_CELLS:
                     raise too_much(self._part, f"a sheet has more than {_MOST_CELLS:,} cells")
-                at = _CELL.fullmatch(attributes.get("r", ""))
-                if at is not None:
-                    self.row, self.column = int(at[2]) - 1, _number(at[1])
-                else:
-                    self.column += 1
+                at, before = _CELL.fullmatch(attributes.get("r", "")), self.column
+                self.column = self.column + 1 if at is None else _number(at[1])
+                if self.column <= before or (at is not None and int(at[2]) - 1 != self.row):
+                    where = f"row {self.row + 1}, column {before + 1}"
+                    raise bad_format(self._part, f"cell {shown(attributes['r'])} comes in or after {where}")
                 self.kind, self._formula, self._value = attributes.get("t", "n"), False, False
             case "f":
                 self._formula = True
             case "v" | "is":
                 self._value = True
+            case _:
+                self._others += 1
+                if self._others > _MOST_OTHERS + _IN_A_CELL * self._cells:
+                    raise too_much(self._part, "a sheet has more tags outside of its cells than any spreadsheet writes")
 
     def end(self, tag: str) -> None:
         if local(tag) != "c" or not (self._value or self._formula):

@@ -39,7 +39,8 @@ class Drop:
     """Where a vendor delivers: every object under the prefix that matches the pattern belongs to the period.
 
     Raises:
-        PlanexecError: BAD_CONTRACT if the pattern holds another name in braces than `{period}`.
+        PlanexecError: BAD_CONTRACT if a pattern holds another name in braces than `{period}`, or refers back to a group
+            by its number beside a manifest.
     """
 
     bucket: str
@@ -58,15 +59,23 @@ class Drop:
     """The manifest or control file that is delivered beside the data, if one is agreed with the vendor."""
 
     def __post_init__(self) -> None:
-        patterns = self.pattern if self.manifest is None else self.pattern + self.manifest.pattern
-        unknown = [name for name in _NAMED.findall(_ESCAPED.sub("", patterns)) if name != "period"]
-        if unknown:
-            raise PlanexecError(
-                "BAD_CONTRACT",
-                f"the drop pattern {self.pattern[:120]!r} names {{{unknown[0][:40]}}}, which stands for nothing: "
-                "no key would ever match",
-                hint=r"write {period} where the period stands; a brace that is part of the key is written \{",
-            )
+        of_manifest = () if self.manifest is None else (("manifest", self.manifest.pattern),)
+        for what, pattern in (("drop", self.pattern), *of_manifest):
+            unknown = [name for name in _NAMED.findall(_ESCAPED.sub("", pattern)) if name != "period"]
+            if unknown:
+                raise PlanexecError(
+                    "BAD_CONTRACT",
+                    f"the {what} pattern {pattern[:120]!r} names {{{unknown[0][:40]}}}, which stands for nothing: "
+                    "no key would ever match",
+                    hint=r"write {period} where the period stands; a brace that is part of the key is written \{",
+                )
+            # What is data and no manifest is one pattern, made of both: there, numbers would count other groups.
+            if of_manifest and any(found[1:].isdecimal() for found in _ESCAPED.findall(pattern)):
+                raise PlanexecError(
+                    "BAD_CONTRACT",
+                    f"the {what} pattern {pattern[:120]!r} refers back to a group by its number, beside a manifest",
+                    hint="name the group: (?P<part>...) and (?P=part)",
+                )
 
     def matches(self, key: str, period: Period) -> bool:
         """Whether a key belongs to the drop of that period."""

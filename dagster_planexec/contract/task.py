@@ -302,6 +302,7 @@ class Task:
             msg = f"task {self.name!r} compares or credits something, and its limits do not state {', '.join(lacking)}"
             raise ValueError(msg)
         self._require_that_it_can_pay()
+        self._require_that_totals_are_of_one_currency()
         if self.reconciliation is not None:
             object.__setattr__(self, "deliverables", tuple(self._as_compared(made) for made in self.deliverables))
         elif RECONCILE in self.tools:
@@ -347,6 +348,18 @@ class Task:
                     f"what is read again before it pays is {contract.amount!r}, by contract {contract.name!r}",
                     hint="let `amount` of the file contract be the column that is compared",
                 )
+
+    def _require_that_totals_are_of_one_currency(self) -> None:
+        bounds = self.plausible
+        if bounds is None or self.drop is None or (bounds.min_total, bounds.max_total) == (None, None):
+            return
+        contract = self.contracts[self.input(self.drop.input).contract]
+        if len(contract.currencies) > 1:
+            raise PlanexecError(
+                "BAD_CONTRACT",
+                f"task {self.name!r} bounds the total of a delivery in {contract.in_words}, which have none together",
+                hint="bound its rows, or have each currency delivered by itself",
+            )
 
     def _as_compared(self, made: Deliverable) -> Deliverable:
         """A deliverable with the shape of what `reconcile` makes; one that is declared too has to say the same."""

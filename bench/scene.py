@@ -15,9 +15,9 @@ from dagster_planexec.contract.tool import Admission, AdmittedObject
 from dagster_planexec.execute.admit import hash_sql, live_tables
 from dagster_planexec.resources.duckdb_credits import DuckDbCredits
 from dagster_planexec.resources.duckdb_warehouse import DuckDbWarehouse
+from dagster_planexec.world.local.system_clock import SystemClock
 from dagster_planexec.world.period import Period
 from dagster_planexec.world.ports import ObjectFacts, Ports, Roots
-from dagster_planexec.world.system_clock import SystemClock
 
 MARCH = Period.parse("2026-03", "month")
 SQL_FILE = "reconcile.sql"

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from dagster_planexec.compiler.binding import PortResources, TaskBinding, load_binding, work_of
     from dagster_planexec.compiler.job import describe_plan
     from dagster_planexec.contract.delivery.manifest import Manifest
+    from dagster_planexec.contract.delivery.plausible import Plausible
     from dagster_planexec.contract.effects.policy import ApprovalPolicy
     from dagster_planexec.contract.file_contract import FileContract, load_contract
     from dagster_planexec.contract.foreign.catalogue import read_catalogue
     from dagster_planexec.contract.outcome import Done, Failed, Held
-    from dagster_planexec.contract.plausible import Plausible
     from dagster_planexec.contract.reconcile.spec import ReconcileSpec, load_spec
     from dagster_planexec.contract.task import (
         CreditRule,
@@ -64,7 +64,7 @@ _WHERE = {
     "compiler.binding": ("PortResources", "TaskBinding", "load_binding", "work_of"),
     "compiler.job": ("describe_plan",),
     "contract.delivery.manifest": ("Manifest",),
-    "contract.plausible": ("Plausible",),
+    "contract.delivery.plausible": ("Plausible",),
     "contract.reconcile.spec": ("ReconcileSpec", "load_spec"),
     "contract.effects.policy": ("ApprovalPolicy",),
     "contract.file_contract": ("FileContract", "load_contract"),

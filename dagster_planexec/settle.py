@@ -11,8 +11,8 @@ from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.observer import look
 from dagster_planexec.execute.work import Work
 from dagster_planexec.journal.journal import NewEvent
-from dagster_planexec.journal.money.decisions import hold_or_refuse
-from dagster_planexec.journal.money.leases import Lease, Standing
+from dagster_planexec.journal.money.approvals.decisions import hold_or_refuse
+from dagster_planexec.journal.money.lease.leases import Lease, Standing
 from dagster_planexec.journal.patterns import note_failures, note_resolution
 from dagster_planexec.journal.run_report import RunReport, RunStatus, close_steps, read_steps, save_report
 from dagster_planexec.journal.told.trace import BEGINS
@@ -20,8 +20,8 @@ from dagster_planexec.settling.admitting import open_attempt, take_in_what_is_ne
 from dagster_planexec.settling.continuing import approval_holds, prepared_again
 from dagster_planexec.settling.holding import holding, stood_back
 from dagster_planexec.settling.parts import Prepared, Settling
-from dagster_planexec.settling.proposing import checked_proposal, own_plan
-from dagster_planexec.settling.revising import Wanted, facts_for, journal_replan, wanted_in, why_not
+from dagster_planexec.settling.plans.proposing import checked_proposal, own_plan
+from dagster_planexec.settling.plans.revising import Wanted, facts_for, journal_replan, wanted_in, why_not
 from dagster_planexec.world.period import Period
 from dagster_planexec.world.probes.result.credits import CreditsIssued
 

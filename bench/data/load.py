@@ -17,8 +17,8 @@ from dagster_planexec.contract.tool import Admission, ToolCall
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.execute.observer import look, observe
 from dagster_planexec.journal.encoding import same_facts
-from dagster_planexec.tools.warehouse_create_table import CreateTableArgs, WarehouseCreateTable
-from dagster_planexec.tools.warehouse_load import LoadArgs, WarehouseLoad
+from dagster_planexec.tools.warehouse.create_table import CreateTableArgs, WarehouseCreateTable
+from dagster_planexec.tools.warehouse.load import LoadArgs, WarehouseLoad
 from dagster_planexec.world.observation import Observation
 from dagster_planexec.world.probe import Probe
 

@@ -20,8 +20,8 @@ from dagster_planexec.compiler.job import compile_plan
 from dagster_planexec.compiler.plan_run import ATTEMPT_TAG, LEASE_TAG
 from dagster_planexec.journal.admission import encode_admission
 from dagster_planexec.journal.journal import Journal
-from dagster_planexec.journal.money.holder import holder_here
-from dagster_planexec.journal.money.leases import Lease, take
+from dagster_planexec.journal.money.lease.holder import holder_here
+from dagster_planexec.journal.money.lease.leases import Lease, take
 from dagster_planexec.plan.digest import full_digest
 from dagster_planexec.plan.model import Plan
 

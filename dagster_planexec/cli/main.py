@@ -9,12 +9,12 @@ from typing import Any
 import click
 
 from dagster_planexec.cli import files, money
-from dagster_planexec.cli.asked import period_of
 from dagster_planexec.cli.document import EXIT
 from dagster_planexec.cli.frame import AS_JSON, HOME, PARTITION, answering, looking_only
-from dagster_planexec.cli.home import at_home, looking_home
+from dagster_planexec.cli.place.asked import period_of
+from dagster_planexec.cli.place.home import at_home, looking_home
+from dagster_planexec.cli.place.project import find_project
 from dagster_planexec.cli.printing import print_json, progress
-from dagster_planexec.cli.project import find_project
 from dagster_planexec.errors import PlanexecError
 
 
@@ -119,7 +119,7 @@ def check(project: Path | None, plan_file: Path, task: str | None, catalogue: Pa
     of a step. The catalogue has one tool a line: {tool, description, parameters}, the last a JSON Schema.
     """
     if catalogue is not None and task is None:
-        from dagster_planexec.cli.verbs.foreign import check_plans  # noqa: PLC0415 - only where it is needed
+        from dagster_planexec.cli.verbs.files.foreign import check_plans  # noqa: PLC0415 - only where it is needed
 
         sys.exit(check_plans(plan_file, catalogue, as_json=as_json))
     if task is None or catalogue is not None:

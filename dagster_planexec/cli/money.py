@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from dagster_planexec.cli.frame import AS_JSON, HOME, Function, answering, looking_only
-from dagster_planexec.cli.home import at_home, looking_home
-from dagster_planexec.cli.project import find_project
+from dagster_planexec.cli.place.home import at_home, looking_home
+from dagster_planexec.cli.place.project import find_project
 
 
 @click.command()

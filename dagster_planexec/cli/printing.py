@@ -17,7 +17,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from dagster_planexec.cli.home import as_typed_here
+from dagster_planexec.cli.place.home import as_typed_here
 from dagster_planexec.journal.told.line import cut, one_line
 from dagster_planexec.journal.told.sentence import LONGEST_TOLD
 

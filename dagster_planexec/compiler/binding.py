@@ -27,8 +27,8 @@ from dagster_planexec.execute.work import Work
 from dagster_planexec.journal.journal import Journal, Listener
 from dagster_planexec.recovery.choice import Chooser
 from dagster_planexec.world.local.absent_ports import NoCreditApi, NoObjectStore
+from dagster_planexec.world.local.system_clock import SystemClock
 from dagster_planexec.world.ports import Clock, ObjectStore, Ports
-from dagster_planexec.world.system_clock import SystemClock
 
 _REF = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 

@@ -13,7 +13,7 @@ from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.work import Run, Work
 from dagster_planexec.journal.admission import decode_admission
 from dagster_planexec.journal.journal import NewEvent
-from dagster_planexec.journal.money.leases import fence_of
+from dagster_planexec.journal.money.lease.leases import fence_of
 from dagster_planexec.plan.model import Plan
 
 ATTEMPT_TAG = "planexec/attempt"

@@ -12,7 +12,7 @@ from dagster_planexec.contract.file.column import Closed, Column, Word
 from dagster_planexec.contract.file.reading import read_yaml
 from dagster_planexec.contract.file.rules import Allowed, Currency, Final, Sign, TrailerRule, Window
 from dagster_planexec.errors import PlanexecError
-from dagster_planexec.world.delivery.headers import normal_header
+from dagster_planexec.world.delivery.text.headers import normal_header
 from dagster_planexec.world.ingest import (
     MOST_DECODED,
     RECORD_KINDS,

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dagster_planexec.contract.delivery.manifest import Manifest
+from dagster_planexec.contract.delivery.plausible import Plausible
 from dagster_planexec.contract.effects.policy import ApprovalPolicy
 from dagster_planexec.contract.file_contract import FileContract
-from dagster_planexec.contract.plausible import Plausible
 from dagster_planexec.contract.reconcile.resolved import DeclaredSide, comparison_of
 from dagster_planexec.contract.reconcile.spec import ReconcileSpec
 from dagster_planexec.contract.strategies import strategies_of

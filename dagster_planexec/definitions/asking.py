@@ -10,8 +10,8 @@ from dagster_planexec.contract.task import Task
 from dagster_planexec.definitions.launcher import reap
 from dagster_planexec.definitions.triggers.task_runs import RUN_KEY_TAG
 from dagster_planexec.journal.journal import Journal
-from dagster_planexec.journal.money.holder import Holder
-from dagster_planexec.journal.money.leases import Lease, standing
+from dagster_planexec.journal.money.lease.holder import Holder
+from dagster_planexec.journal.money.lease.leases import Lease, standing
 from dagster_planexec.settling.parts import Asking
 from dagster_planexec.world.period import Period
 

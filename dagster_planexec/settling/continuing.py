@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dagster_planexec.errors import PlanexecError
+from dagster_planexec.execute.effect.approval.release import release
 from dagster_planexec.execute.effect.evidence import LINES, digest_of_credits, lines_of
-from dagster_planexec.execute.effect.release import release
 from dagster_planexec.execute.resolve import Resolved, Unfit, inputs_of, resolve_step
 from dagster_planexec.execute.step.call import preview
 from dagster_planexec.execute.work import Run, Work
 from dagster_planexec.journal.admission import decode_admission
 from dagster_planexec.journal.journal import Attempt
-from dagster_planexec.journal.money.decisions import code_of_closed
-from dagster_planexec.journal.money.holds import HoldRecord, approved_hold, close_hold, hold
+from dagster_planexec.journal.money.approvals.decisions import code_of_closed
+from dagster_planexec.journal.money.approvals.holds import HoldRecord, approved_hold, close_hold, hold
 from dagster_planexec.journal.run_report import RunReport
 from dagster_planexec.plan.model import Plan
 from dagster_planexec.settling.parts import CheckedPlan, Prepared, Settling

@@ -10,8 +10,8 @@ from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.step.call import GRACE_S
 from dagster_planexec.execute.work import Work
 from dagster_planexec.journal.journal import Attempt
-from dagster_planexec.journal.money.holder import holder_here
-from dagster_planexec.journal.money.leases import Lease, Standing, take
+from dagster_planexec.journal.money.lease.holder import holder_here
+from dagster_planexec.journal.money.lease.leases import Lease, Standing, take
 from dagster_planexec.journal.run_report import RunReport, close_steps
 from dagster_planexec.settling.parts import Settling
 from dagster_planexec.world.period import Period

@@ -11,7 +11,7 @@ from dagster_planexec.checks.static.static_check import is_rejected
 from dagster_planexec.contract.verdict import Verdict
 from dagster_planexec.execute.work import Work
 from dagster_planexec.journal.journal import Attempt
-from dagster_planexec.journal.money.leases import HasEnded, Lease, nobody_knows
+from dagster_planexec.journal.money.lease.leases import HasEnded, Lease, nobody_knows
 from dagster_planexec.journal.run_report import RunReport
 from dagster_planexec.plan.diff import Edit
 from dagster_planexec.plan.model import Plan

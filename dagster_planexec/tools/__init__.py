@@ -7,9 +7,9 @@ from dagster_planexec.tools.issue_credit import IssueCredit
 from dagster_planexec.tools.reconcile import Reconcile
 from dagster_planexec.tools.run_sql import RunSql
 from dagster_planexec.tools.s3_get import S3Get
-from dagster_planexec.tools.warehouse_create_table import WarehouseCreateTable
-from dagster_planexec.tools.warehouse_load import WarehouseLoad
-from dagster_planexec.tools.warehouse_snapshot import WarehouseSnapshot
+from dagster_planexec.tools.warehouse.create_table import WarehouseCreateTable
+from dagster_planexec.tools.warehouse.load import WarehouseLoad
+from dagster_planexec.tools.warehouse.snapshot import WarehouseSnapshot
 from dagster_planexec.tools.write_report import WriteReport
 
 BUILTIN_TOOLS: tuple[Tool, ...] = (

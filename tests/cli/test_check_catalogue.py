@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from dagster_planexec.cli.main import main
-from dagster_planexec.cli.verbs.foreign import MOST_FINDINGS, MOST_PLANS
+from dagster_planexec.cli.verbs.files.foreign import MOST_FINDINGS, MOST_PLANS
 from tests.support.foreign import SETS, as_facts, records, unpacked
 
 TOOLS = (

@@ -18,8 +18,8 @@ from click.testing import CliRunner
 
 from assets.vendor_reconciliation import task as flagship
 from dagster_planexec.cli.main import main
+from dagster_planexec.journal.money.approvals.signing import parse_signed
 from dagster_planexec.journal.money.effects import Ended, Intent, Owner, write_ends, write_intents
-from dagster_planexec.journal.money.signing import parse_signed
 from dagster_planexec.world.ports import Credit
 from tests.support.months import World
 from tests.support.planexec import PROJECT

@@ -201,8 +201,8 @@ def test_what_nobody_foresaw_is_a_document_too(home: Path, monkeypatch: pytest.M
     """A program that reads the document gets one; people get the trace on standard error."""
     journal = Journal()
     journal.close()
-    monkeypatch.setattr("dagster_planexec.cli.project.ProjectFolder.tasks", lambda _: 1 / 0)
-    monkeypatch.setattr("dagster_planexec.cli.project.ProjectFolder.task", lambda _, __: 1 / 0)
+    monkeypatch.setattr("dagster_planexec.cli.place.project.ProjectFolder.tasks", lambda _: 1 / 0)
+    monkeypatch.setattr("dagster_planexec.cli.place.project.ProjectFolder.task", lambda _, __: 1 / 0)
 
     answer = planexec(verb, TASK, "--home", home)
 

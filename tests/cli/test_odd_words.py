@@ -13,8 +13,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from dagster_planexec.cli.home import _AT_HOME, as_typed_here, next_at
 from dagster_planexec.cli.main import main
+from dagster_planexec.cli.place.home import _AT_HOME, as_typed_here, next_at
 from dagster_planexec.journal.journal import Journal
 from tests.support.planexec import PROJECT, planexec
 

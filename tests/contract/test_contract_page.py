@@ -19,7 +19,7 @@ from dagster_planexec.contract.file.rules import Allowed, Final, Sign, TrailerRu
 from dagster_planexec.contract.file_contract import FileContract
 from dagster_planexec.resources.loading.ingest import ingest_text
 from dagster_planexec.world.ingest import Counted, FileFormat, TextColumn
-from dagster_planexec.world.probes.delivery.extract import CountExtract
+from dagster_planexec.world.probes.delivery.figures.extract import CountExtract
 from tests.support.loading import TARGET, Loading
 from tests.support.loads import create, ingest_of
 

@@ -9,7 +9,7 @@ from dagster._core.storage.asset_check_execution_record import AssetCheckExecuti
 
 import assets.binding
 from dagster_planexec.journal.journal import Journal
-from dagster_planexec.journal.money.leases import held_now
+from dagster_planexec.journal.money.lease.leases import held_now
 from dagster_planexec.journal.run_report import load_report, newest_report
 from tests.support.flagship import TASK, materialise
 from tests.support.leases import held_by, lease_of, someone

@@ -10,7 +10,7 @@ import pytest
 
 from assets.demo.local_s3 import ACCESS_KEY, REGION, SECRET_KEY
 from dagster_planexec.resources.s3_object_store import S3ObjectStoreResource
-from dagster_planexec.world.system_clock import SystemClock
+from dagster_planexec.world.local.system_clock import SystemClock
 from tests.faults.case import Case
 from tests.faults.holder import Holder
 from tests.faults.ports import JumpingClock

@@ -13,7 +13,7 @@ import pytest
 from assets.demo import saturday
 from assets.demo.local_s3 import LocalS3
 from assets.demo.world import DemoWorld
-from dagster_planexec.contract.plausible import Plausible
+from dagster_planexec.contract.delivery.plausible import Plausible
 from dagster_planexec.contract.tool import Admission
 from dagster_planexec.contract.verdict import Side, Verdict
 from dagster_planexec.journal.admission import decode_admission, encode_admission, inputs_digest

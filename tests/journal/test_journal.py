@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.journal.journal import Attempt, Journal, NewEvent
-from dagster_planexec.journal.money.holds import hold, open_hold
+from dagster_planexec.journal.money.approvals.holds import hold, open_hold
 from dagster_planexec.journal.store import tables as schema
 from dagster_planexec.plan.digest import full_digest, semantic_digest
 from dagster_planexec.plan.model import Plan, parse_plan

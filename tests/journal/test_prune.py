@@ -14,7 +14,7 @@ from dagster_planexec.journal.arrivals.drop import Arrival, Range, note_range
 from dagster_planexec.journal.arrivals.requests import ask, set_digest
 from dagster_planexec.journal.journal import Attempt, Journal, NewEvent
 from dagster_planexec.journal.lasting.prune import KEPT, OUTLINE, Pruned, prune
-from dagster_planexec.journal.money.holds import open_hold
+from dagster_planexec.journal.money.approvals.holds import open_hold
 from dagster_planexec.journal.patterns import note_failures, patterns_for
 from dagster_planexec.journal.results import DoneStep, save_done, save_landing
 from dagster_planexec.journal.run_report import once_settled

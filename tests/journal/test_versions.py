@@ -18,7 +18,7 @@ from dagster_planexec.errors import PlanexecError
 from dagster_planexec.journal.arrivals.drop import seen_for
 from dagster_planexec.journal.arrivals.requests import deliveries, unstarted
 from dagster_planexec.journal.journal import Journal, NewEvent
-from dagster_planexec.journal.money.holds import hold, open_hold
+from dagster_planexec.journal.money.approvals.holds import hold, open_hold
 from dagster_planexec.journal.results import landed_for, tools_done
 from dagster_planexec.journal.run_report import load_report, newest_ends
 from dagster_planexec.journal.store import migrate

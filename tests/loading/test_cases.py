@@ -12,7 +12,7 @@ import pytest
 
 from dagster_planexec.contract.file_contract import Column, FileContract
 from dagster_planexec.world.ingest import REJECTS, TextIngest
-from dagster_planexec.world.probes.delivery.extract import CountExtract
+from dagster_planexec.world.probes.delivery.figures.extract import CountExtract
 from tests.support.judged import Judged, judged
 from tests.support.loading import TARGET, Loading
 from tests.support.loads import case_file

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dagster_planexec.checks.effect.credits_are_issued import credits_are_issued
+from dagster_planexec.checks.effect.credits.credits_are_issued import credits_are_issued
+from dagster_planexec.checks.effect.credits.not_already_issued import not_already_issued
+from dagster_planexec.checks.effect.credits.within_approval_threshold import within_approval_threshold
+from dagster_planexec.checks.effect.credits.within_cap import within_cap
 from dagster_planexec.checks.effect.evidence_is_unchanged import evidence_is_unchanged
-from dagster_planexec.checks.effect.not_already_issued import not_already_issued
 from dagster_planexec.checks.effect.period_may_have_effects import period_may_have_effects
-from dagster_planexec.checks.effect.within_approval_threshold import within_approval_threshold
-from dagster_planexec.checks.effect.within_cap import within_cap
 from dagster_planexec.contract.layout import credit_shape, live_view
 from dagster_planexec.contract.outcome import Done, Failed, Held
 from dagster_planexec.errors import PlanexecError, PortError, RefusedError

@@ -9,8 +9,8 @@ import pytest
 from dagster_planexec.errors import PortError
 from dagster_planexec.resources.duckdb_credits import DuckDbCredits
 from dagster_planexec.resources.duckdb_warehouse import DuckDbWarehouse
+from dagster_planexec.world.local.system_clock import SystemClock
 from dagster_planexec.world.ports import Credit
-from dagster_planexec.world.system_clock import SystemClock
 
 
 @pytest.fixture

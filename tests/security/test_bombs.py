@@ -24,7 +24,7 @@ from dagster_planexec.world.delivery.heads import header_of
 from dagster_planexec.world.delivery.parts import Part
 from dagster_planexec.world.ingest import MOST_DECODED, FileFormat
 from dagster_planexec.world.ports import Ports
-from dagster_planexec.world.probes.delivery.extract import CountExtract
+from dagster_planexec.world.probes.delivery.figures.extract import CountExtract
 from dagster_planexec.world.probes.delivery.landed import HashLanded
 from tests.support.answering import answering
 from tests.support.loading import invoice_contract

@@ -27,7 +27,7 @@ from dagster_planexec.definitions.shown.plan_card import plan_card
 from dagster_planexec.definitions.triggers.failure_sensor import failure_text, log_failure
 from dagster_planexec.journal.told.line import one_line
 from dagster_planexec.resources.duckdb_warehouse import DuckDbWarehouse
-from dagster_planexec.settling.checking import check_plan
+from dagster_planexec.settling.plans.checking import check_plan
 from dagster_planexec.tools.report.differences import Differences, xlsx_of
 from dagster_planexec.tools.report.files import write_whole
 from dagster_planexec.world.probes.result.differences import DIFFERENCES

@@ -30,7 +30,7 @@ from dagster_planexec.world.local import regular
 from dagster_planexec.world.local.readable import digests_under, read_file
 from dagster_planexec.world.local.regular import open_below, open_named
 from dagster_planexec.world.ports import Ports, Roots
-from dagster_planexec.world.probes.delivery.extract import CountExtract
+from dagster_planexec.world.probes.delivery.figures.extract import CountExtract
 from dagster_planexec.world.probes.delivery.landed import HashLanded
 from dagster_planexec.world.probes.result.report import FiguresOfReport, HashReport
 from dagster_planexec.world.sides import sql_file

@@ -24,8 +24,8 @@ from dagster_planexec.journal.journal import Journal, NewEvent
 from dagster_planexec.resources.duckdb_credits import DuckDbCredits
 from dagster_planexec.resources.duckdb_warehouse import DuckDbWarehouse
 from dagster_planexec.tools.run_sql import RunSql, RunSqlArgs
-from dagster_planexec.tools.warehouse_create_table import CreateTableArgs, WarehouseCreateTable
-from dagster_planexec.tools.warehouse_snapshot import SnapshotArgs, WarehouseSnapshot
+from dagster_planexec.tools.warehouse.create_table import CreateTableArgs, WarehouseCreateTable
+from dagster_planexec.tools.warehouse.snapshot import SnapshotArgs, WarehouseSnapshot
 from dagster_planexec.world.ingest import FileFormat, NumberStyle, TextColumn, TextIngest
 from dagster_planexec.world.period import Period
 from dagster_planexec.world.ports import Credit

@@ -19,7 +19,7 @@ from dagster_planexec.world.delivery.parts import Part, parts_of
 from dagster_planexec.world.delivery.workbook.container import repacked
 from dagster_planexec.world.ingest import FileFormat
 from dagster_planexec.world.ports import Ports
-from dagster_planexec.world.probes.delivery.extract import CountExtract, HeaderOfExtract
+from dagster_planexec.world.probes.delivery.figures.extract import CountExtract, HeaderOfExtract
 from dagster_planexec.world.probes.delivery.landed import HashLanded
 from tests.support.judged import judged
 from tests.support.loading import invoice_contract

@@ -17,7 +17,7 @@ import pytest
 from dagster_planexec.contract.tool import ToolRegistry
 from dagster_planexec.execute.step.call import GRACE_S
 from dagster_planexec.journal.journal import Attempt, Journal
-from dagster_planexec.journal.money.leases import Lease, held_now, standing, take
+from dagster_planexec.journal.money.lease.leases import Lease, held_now, standing, take
 from dagster_planexec.journal.run_report import RunReport, load_report, newest_report
 from dagster_planexec.settle import prepare, settle
 from dagster_planexec.settling.holding import lasts_s

@@ -21,10 +21,10 @@ from assets.vendor_reconciliation.task import TASK
 from dagster_planexec.contract.effects.policy import ApprovalPolicy
 from dagster_planexec.contract.task import Task
 from dagster_planexec.journal.journal import Journal
-from dagster_planexec.journal.money.decisions import decide
-from dagster_planexec.journal.money.holds import HoldRecord, holds_of
-from dagster_planexec.journal.money.keys import keys_for, variable_of
-from dagster_planexec.journal.money.signing import Word
+from dagster_planexec.journal.money.approvals.decisions import decide
+from dagster_planexec.journal.money.approvals.holds import HoldRecord, holds_of
+from dagster_planexec.journal.money.approvals.keys import keys_for, variable_of
+from dagster_planexec.journal.money.approvals.signing import Word
 from dagster_planexec.journal.run_report import RunReport
 from dagster_planexec.settle import continue_month
 from dagster_planexec.settling.parts import Settling

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dagster_planexec.journal.money.keys import variable_of
+from dagster_planexec.journal.money.approvals.keys import variable_of
 
 
 @contextlib.contextmanager

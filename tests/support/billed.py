@@ -38,8 +38,8 @@ from dagster_planexec.resources.duckdb_warehouse import DuckDbWarehouse
 from dagster_planexec.settle import settle
 from dagster_planexec.settling.parts import Settling
 from dagster_planexec.tools import BUILTIN_TOOLS
+from dagster_planexec.world.local.system_clock import SystemClock
 from dagster_planexec.world.ports import Ports, Roots
-from dagster_planexec.world.system_clock import SystemClock
 from tests.support.months import Loop
 from tests.support.s3 import S3Bucket
 

@@ -33,10 +33,10 @@ from dagster_planexec.resources.duckdb_warehouse import DuckDbWarehouse
 from dagster_planexec.resources.http_credits import HttpCredits
 from dagster_planexec.tools.issue_credit import IssueCredit
 from dagster_planexec.world.local.absent_ports import NoObjectStore
+from dagster_planexec.world.local.system_clock import SystemClock
 from dagster_planexec.world.period import Period
 from dagster_planexec.world.ports import Credit, CreditApi, Ports, Roots
 from dagster_planexec.world.probes.table.evidence import FingerprintOfView
-from dagster_planexec.world.system_clock import SystemClock
 from tests.support.credit_server import TOKEN, CreditServer
 from tests.support.toolbox import TASK as FLAGSHIP
 

@@ -11,7 +11,7 @@ from dagster_planexec.contract.file_contract import FileContract
 from dagster_planexec.contract.outcome import Done, Failed
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.errors import PortError
-from dagster_planexec.tools.warehouse_load import WarehouseLoad
+from dagster_planexec.tools.warehouse.load import WarehouseLoad
 from tests.support.loading import TARGET, Loading
 
 SKIPPED = {"period_is_covered"}

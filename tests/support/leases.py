@@ -11,8 +11,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from dagster_planexec.journal.journal import Journal
-from dagster_planexec.journal.money.holder import Holder, holder_here
-from dagster_planexec.journal.money.leases import Lease, Standing, take
+from dagster_planexec.journal.money.lease.holder import Holder, holder_here
+from dagster_planexec.journal.money.lease.leases import Lease, Standing, take
 from dagster_planexec.journal.store import tables as t
 
 TASK, PERIOD = "t", "2026-03"

@@ -19,8 +19,8 @@ from dagster_planexec.errors import PortError
 from dagster_planexec.execute.admit import hash_suites
 from dagster_planexec.execute.observer import observe
 from dagster_planexec.resources.duckdb_warehouse import DuckDbWarehouse
-from dagster_planexec.tools.warehouse_create_table import CreateTableArgs, WarehouseCreateTable
-from dagster_planexec.tools.warehouse_load import LoadArgs, WarehouseLoad
+from dagster_planexec.tools.warehouse.create_table import CreateTableArgs, WarehouseCreateTable
+from dagster_planexec.tools.warehouse.load import LoadArgs, WarehouseLoad
 from dagster_planexec.world.history import PastPeriod
 from dagster_planexec.world.period import Period
 from dagster_planexec.world.ports import ObjectFacts, Ports, Roots

@@ -31,9 +31,9 @@ from dagster_planexec.resources.s3_object_store import S3ObjectStore
 from dagster_planexec.settle import settle
 from dagster_planexec.settling.parts import Asking, Launcher, Settling
 from dagster_planexec.tools import BUILTIN_TOOLS
+from dagster_planexec.world.local.system_clock import SystemClock
 from dagster_planexec.world.period import Period
 from dagster_planexec.world.ports import Clock, Ports, Roots
-from dagster_planexec.world.system_clock import SystemClock
 
 _runs = itertools.count(1)
 

@@ -13,8 +13,8 @@ from dagster_planexec.execute.admit import admit_inputs
 from dagster_planexec.execute.work import Work
 from dagster_planexec.journal.admission import encode_admission
 from dagster_planexec.journal.journal import Attempt
-from dagster_planexec.journal.money.holder import holder_here
-from dagster_planexec.journal.money.leases import Lease, take
+from dagster_planexec.journal.money.lease.holder import holder_here
+from dagster_planexec.journal.money.lease.leases import Lease, take
 from dagster_planexec.journal.run_report import StepEntry, close_steps, read_steps
 from dagster_planexec.plan.model import Plan
 from dagster_planexec.planner.request import PlanRequest

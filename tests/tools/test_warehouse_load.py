@@ -13,7 +13,7 @@ from dagster_planexec.contract.codes import CODES
 from dagster_planexec.contract.file_contract import Column
 from dagster_planexec.contract.outcome import Done, Failed
 from dagster_planexec.errors import PortError
-from dagster_planexec.tools.warehouse_load import LoadArgs, LoadResult, WarehouseLoad
+from dagster_planexec.tools.warehouse.load import LoadArgs, LoadResult, WarehouseLoad
 from tests.support.loading import TARGET, Loading, invoice_contract
 from tests.support.loads import case_file
 

@@ -6,12 +6,12 @@ from dagster_planexec.contract.codes import CODES
 from dagster_planexec.contract.file_contract import Column
 from dagster_planexec.contract.outcome import Done, Failed
 from dagster_planexec.errors import PortError
-from dagster_planexec.tools.warehouse_create_table import (
+from dagster_planexec.tools.warehouse.create_table import (
     CreateTableArgs,
     CreateTableResult,
     WarehouseCreateTable,
 )
-from dagster_planexec.tools.warehouse_snapshot import SnapshotArgs, SnapshotResult, WarehouseSnapshot
+from dagster_planexec.tools.warehouse.snapshot import SnapshotArgs, SnapshotResult, WarehouseSnapshot
 from tests.support.reconciling import bench, contract, make_world
 
 SNAPSHOT = SnapshotArgs(source="books.charges", target="staging.ledger_202603")

@@ -13,7 +13,7 @@ from dagster_planexec.contract.task import NamedInput, Task
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.world.observation import Observation, Source
-from dagster_planexec.world.probes.table.final import FinalInTable
+from dagster_planexec.world.probes.table.contents.final import FinalInTable
 from dagster_planexec.world.sides.final import FinalWhen
 
 NAME = "bill_is_final"

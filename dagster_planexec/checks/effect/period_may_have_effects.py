@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dagster_planexec.checks.check import BoundCheck, Check, Finding, NotApplicable, Stated
-from dagster_planexec.checks.effect.judged_credits import credits_to_issue
+from dagster_planexec.checks.effect.credits.judged_credits import credits_to_issue
 from dagster_planexec.checks.manifest.final import bill_is_final
 from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.layout import effect_scope

@@ -11,7 +11,7 @@ from dagster_planexec.errors import PlanexecError
 from dagster_planexec.world.ingest import FileFormat
 from dagster_planexec.world.observation import Source
 from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.probes.delivery.extract import CountExtract, CountExtracts
+from dagster_planexec.world.probes.delivery.figures.extract import CountExtract, CountExtracts
 from dagster_planexec.world.subject import Subject
 
 

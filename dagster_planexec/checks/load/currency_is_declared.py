@@ -9,7 +9,7 @@ from dagster_planexec.checks.load.contract_of import contract_of, stated, target
 from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.observation import Observation
-from dagster_planexec.world.probes.table.currencies import CurrenciesOfTable
+from dagster_planexec.world.probes.table.contents.currencies import CurrenciesOfTable
 
 NAME = "currency_is_declared"
 

@@ -10,9 +10,9 @@ from dagster_planexec.checks.load.contract_of import contract_of, format_of, sta
 from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.file_contract import FileContract
 from dagster_planexec.contract.verdict import Phase
-from dagster_planexec.world.delivery.words import shown
+from dagster_planexec.world.delivery.text.words import shown
 from dagster_planexec.world.observation import Fact, Observation
-from dagster_planexec.world.probes.delivery.extract import HeaderOfExtract
+from dagster_planexec.world.probes.delivery.figures.extract import HeaderOfExtract
 
 NAME = "no_unexpected_columns"
 _NAMED = 10

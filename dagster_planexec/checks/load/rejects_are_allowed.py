@@ -10,7 +10,7 @@ from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.file.rules import Allowed
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.observation import Observation
-from dagster_planexec.world.probes.table.rejects import RejectsOfTable
+from dagster_planexec.world.probes.table.contents.rejects import RejectsOfTable
 
 NAME = "rejects_are_allowed"
 

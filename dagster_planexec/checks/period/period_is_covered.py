@@ -12,7 +12,7 @@ from dagster_planexec.contract.file_contract import FileContract
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.observation import Fact, Observation
 from dagster_planexec.world.period import Period
-from dagster_planexec.world.probes.table.period import PeriodOfTable
+from dagster_planexec.world.probes.table.contents.period import PeriodOfTable
 from dagster_planexec.world.probes.table.tables import CountTable
 
 NAME = "period_is_covered"

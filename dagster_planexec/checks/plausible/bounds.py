@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from dagster_planexec.checks.check import NotApplicable
 from dagster_planexec.checks.scope import StepScope
-from dagster_planexec.contract.plausible import ENOUGH
+from dagster_planexec.contract.delivery.plausible import ENOUGH
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.history import PastPeriod
 from dagster_planexec.world.observation import Fact

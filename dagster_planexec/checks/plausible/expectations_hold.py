@@ -13,7 +13,7 @@ from dagster_planexec.contract.task import Deliverable
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.expectations.suite import read_suite
 from dagster_planexec.world.observation import Fact, Observation
-from dagster_planexec.world.probes.table.expectations import ExpectationsOfTable
+from dagster_planexec.world.probes.table.contents.expectations import ExpectationsOfTable
 from dagster_planexec.world.probes.table.tables import CountTable
 
 NAME = "expectations_hold"

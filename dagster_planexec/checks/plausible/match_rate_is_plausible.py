@@ -11,8 +11,8 @@ from dagster_planexec.checks.check import BoundCheck, Check, Finding, Judge, Not
 from dagster_planexec.checks.load.contract_of import target_of
 from dagster_planexec.checks.plausible.bounds import Bound, periods_of, shown, unbounded
 from dagster_planexec.checks.scope import StepScope
+from dagster_planexec.contract.delivery.plausible import ENOUGH, Plausible
 from dagster_planexec.contract.layout import result_layout
-from dagster_planexec.contract.plausible import ENOUGH, Plausible
 from dagster_planexec.contract.task import ResultShape
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.history import PastPeriod

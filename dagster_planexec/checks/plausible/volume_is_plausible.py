@@ -10,7 +10,7 @@ from dagster_planexec.checks.check import BoundCheck, Check, Finding, Judge, Sta
 from dagster_planexec.checks.load.contract_of import contract_of, target_of
 from dagster_planexec.checks.plausible.bounds import Bound, periods_of, shown, unbounded
 from dagster_planexec.checks.scope import StepScope
-from dagster_planexec.contract.plausible import ENOUGH, Plausible
+from dagster_planexec.contract.delivery.plausible import ENOUGH, Plausible
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.history import PastPeriod
 from dagster_planexec.world.observation import Observation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dagster_planexec.cli.examined.examined import Doubt
-from dagster_planexec.journal.money.keys import keys_for
+from dagster_planexec.journal.money.approvals.keys import keys_for
 
 if TYPE_CHECKING:
     from dagster_planexec.contract.task import Task

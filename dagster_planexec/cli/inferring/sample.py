@@ -19,7 +19,7 @@ from typing import IO
 from dagster_planexec.cli.inferring.seen import MOST_RECORDS, Sample
 from dagster_planexec.cli.inferring.tables import sample_of_table
 from dagster_planexec.errors import PlanexecError
-from dagster_planexec.world.delivery.words import shown
+from dagster_planexec.world.delivery.text.words import shown
 from dagster_planexec.world.ingest import Compression
 from dagster_planexec.world.local.regular import open_named
 

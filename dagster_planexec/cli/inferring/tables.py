@@ -10,7 +10,7 @@ from pathlib import Path
 from dagster_planexec.cli.inferring.seen import MOST_RECORDS, Sample
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.world.delivery.parts import Part
-from dagster_planexec.world.delivery.words import shown
+from dagster_planexec.world.delivery.text.words import shown
 from dagster_planexec.world.delivery.workbook.container import container, sheets_in
 from dagster_planexec.world.delivery.workbook.openpyxl_rows import rows_by_openpyxl
 from dagster_planexec.world.delivery.workbook.rows import records_of_sheet

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from dagster_planexec.cli.asked import nearest, period_of
-from dagster_planexec.cli.home import as_typed_here
 from dagster_planexec.cli.memory.journals import journals_of, must_be_known, opened
+from dagster_planexec.cli.place.asked import nearest, period_of
+from dagster_planexec.cli.place.home import as_typed_here
 from dagster_planexec.cli.printing import moment, paper, print_json
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.journal.told.line import one_line
 
 if TYPE_CHECKING:
-    from dagster_planexec.cli.project import ProjectFolder
+    from dagster_planexec.cli.place.project import ProjectFolder
     from dagster_planexec.journal.journal import Journal
     from dagster_planexec.journal.money.effects import Effect
 
@@ -142,7 +142,7 @@ def _key_of(folder: ProjectFolder, effect: Effect, by: str) -> str:
     Raises:
         PlanexecError: DECISION_REFUSED if they are no approver of the task, or their key is not here.
     """
-    from dagster_planexec.journal.money.keys import keys_for  # noqa: PLC0415 - as above
+    from dagster_planexec.journal.money.approvals.keys import keys_for  # noqa: PLC0415 - as above
 
     approvers = folder.task(effect.task).binding.task.approval.approvers
     if by not in approvers:

@@ -14,7 +14,7 @@ from dagster_planexec.cli.printing import moment, paper, print_json
 from dagster_planexec.journal.told.line import one_line
 
 if TYPE_CHECKING:
-    from dagster_planexec.cli.project import ProjectFolder
+    from dagster_planexec.cli.place.project import ProjectFolder
 
 MOST = 200
 """Patterns of a task that are shown."""

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dagster_planexec.cli.asked import nearest
-from dagster_planexec.cli.home import unknown
+from dagster_planexec.cli.place.asked import nearest
+from dagster_planexec.cli.place.home import unknown
 
 if TYPE_CHECKING:
-    from dagster_planexec.cli.project import ProjectFolder
+    from dagster_planexec.cli.place.project import ProjectFolder
     from dagster_planexec.journal.journal import Journal
 
 

@@ -15,7 +15,7 @@ from dagster_planexec.cli.printing import moment, paper, print_json
 from dagster_planexec.errors import PlanexecError
 
 if TYPE_CHECKING:
-    from dagster_planexec.cli.project import ProjectFolder
+    from dagster_planexec.cli.place.project import ProjectFolder
 
 _AGE = re.compile(r"([1-9]\d{0,4})([dw])")
 _DAYS = {"d": 1, "w": 7}

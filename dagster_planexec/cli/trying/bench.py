@@ -30,9 +30,9 @@ from dagster_planexec.settle import settle
 from dagster_planexec.settling.parts import Launcher, Settling
 from dagster_planexec.tools import BUILTIN_TOOLS
 from dagster_planexec.world.local.absent_ports import NoCreditApi
+from dagster_planexec.world.local.system_clock import SystemClock
 from dagster_planexec.world.period import Period
 from dagster_planexec.world.ports import Ports, Roots
-from dagster_planexec.world.system_clock import SystemClock
 
 BUCKET = "files"
 """What stands for the bucket of a delivery that is tried."""

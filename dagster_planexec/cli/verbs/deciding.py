@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from dagster_planexec.cli.home import as_typed_here, made, remembered
+from dagster_planexec.cli.place.home import as_typed_here, made, remembered
 from dagster_planexec.cli.printing import STYLES, moment, paper, print_json, progress
 from dagster_planexec.cli.shown.holds.document import document_of, line_of
 from dagster_planexec.cli.shown.holds.hold import next_of
@@ -21,15 +21,15 @@ from dagster_planexec.cli.shown.holds.parts import money
 from dagster_planexec.compiler.binding import work_of
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.journal.journal import Journal
-from dagster_planexec.journal.money.decisions import decisions_of, record
-from dagster_planexec.journal.money.holds import WAITING, HoldRecord, hold, holds_of, lines_under
-from dagster_planexec.journal.money.keys import keys_for, new_key
-from dagster_planexec.journal.money.signing import Word, sign
+from dagster_planexec.journal.money.approvals.decisions import decisions_of, record
+from dagster_planexec.journal.money.approvals.holds import WAITING, HoldRecord, hold, holds_of, lines_under
+from dagster_planexec.journal.money.approvals.keys import keys_for, new_key
+from dagster_planexec.journal.money.approvals.signing import Word, sign
 from dagster_planexec.journal.told.line import one_line
 from dagster_planexec.settling.continuing import lines_now
 
 if TYPE_CHECKING:
-    from dagster_planexec.cli.project import ProjectFolder
+    from dagster_planexec.cli.place.project import ProjectFolder
     from dagster_planexec.definitions.planned_task import PlannedTask
 
 COLUMNS = ("hold", "task", "period", "state", "code", "credits", "amount", "opened", "expires", "decided")

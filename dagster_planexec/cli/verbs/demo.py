@@ -11,13 +11,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dagster_planexec.cli.asked import no_such, period_of
-from dagster_planexec.cli.home import default_home, next_at
+from dagster_planexec.cli.place.asked import no_such, period_of
+from dagster_planexec.cli.place.home import default_home, next_at
 from dagster_planexec.cli.printing import paper, print_json, progress
 from dagster_planexec.cli.stage import DemoRequest, DemoStage, Scene
 
 if TYPE_CHECKING:
-    from dagster_planexec.cli.project import ProjectFolder
+    from dagster_planexec.cli.place.project import ProjectFolder
 
 UI_PORT = 3000
 

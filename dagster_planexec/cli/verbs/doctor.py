@@ -14,11 +14,11 @@ from rich.text import Text
 
 from dagster_planexec.cli.examined.examined import Examined, tried
 from dagster_planexec.cli.examined.task import examined_task
-from dagster_planexec.cli.home import as_typed_here
+from dagster_planexec.cli.place.home import as_typed_here
 from dagster_planexec.cli.printing import paper, print_json
 
 if TYPE_CHECKING:
-    from dagster_planexec.cli.project import ProjectFolder
+    from dagster_planexec.cli.place.project import ProjectFolder
     from dagster_planexec.definitions.planned_task import PlannedTask
 
 NEEDED = {"dagster": ">=1.13.22,<1.14", "dagster-aws": ">=0.29.22,<0.30", "duckdb": ">=2.0.1,<3", "sqlglot": ">=30,<31"}

@@ -14,9 +14,9 @@ from rich.text import Text
 
 from dagster_planexec.checks.catalogue import BINDERS
 from dagster_planexec.checks.static.static_check import is_rejected, static_check
-from dagster_planexec.cli.asked import nearest, period_of
 from dagster_planexec.cli.document import of_task
-from dagster_planexec.cli.home import remembered, unknown
+from dagster_planexec.cli.place.asked import nearest, period_of
+from dagster_planexec.cli.place.home import remembered, unknown
 from dagster_planexec.cli.printing import STYLES, paper, print_cut, print_json, print_run
 from dagster_planexec.cli.shown.holds.hold import print_hold
 from dagster_planexec.cli.verbs.deciding import shown_hold
@@ -27,8 +27,8 @@ from dagster_planexec.definitions.shown.months import COLUMNS, counts_of, months
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.execute.admit import read_sql
 from dagster_planexec.journal.journal import Attempt, Journal
-from dagster_planexec.journal.money.holder import as_document
-from dagster_planexec.journal.money.leases import Standing, held_now
+from dagster_planexec.journal.money.lease.holder import as_document
+from dagster_planexec.journal.money.lease.leases import Standing, held_now
 from dagster_planexec.journal.run_report import load_report, newest_report
 from dagster_planexec.journal.told.trace import known_attempt, trace_of_attempt
 from dagster_planexec.plan.digest import full_digest
@@ -40,7 +40,7 @@ from dagster_planexec.world.local.regular import open_named
 from dagster_planexec.world.period import Period
 
 if TYPE_CHECKING:
-    from dagster_planexec.cli.project import ProjectFolder
+    from dagster_planexec.cli.place.project import ProjectFolder
     from dagster_planexec.definitions.planned_task import PlannedTask
 
 _DIGEST = re.compile(r"[0-9a-f]{8,64}")

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from dagster_planexec.cli.home import remembered
+from dagster_planexec.cli.place.home import remembered
 from dagster_planexec.cli.printing import STYLES, paper, print_end
 from dagster_planexec.compiler.binding import work_of
 from dagster_planexec.contract.codes import meaning

@@ -19,9 +19,9 @@ from dagster_planexec.world.period import Period
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dagster_planexec.cli.project import ProjectFolder
+    from dagster_planexec.cli.place.project import ProjectFolder
     from dagster_planexec.definitions.planned_task import PlannedTask
-    from dagster_planexec.journal.money.holds import HoldRecord
+    from dagster_planexec.journal.money.approvals.holds import HoldRecord
 
 LOG = "last_run.log"
 """Dagster's own log of the last run from the command line, in the home."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from dagster_planexec.cli.asked import nearest, period_of
-from dagster_planexec.cli.home import as_typed_here, remembered, unknown
+from dagster_planexec.cli.place.asked import nearest, period_of
+from dagster_planexec.cli.place.home import as_typed_here, remembered, unknown
 from dagster_planexec.cli.printing import STYLES, head_of, moment, paper, print_end, print_json
 from dagster_planexec.contract.codes import meaning
 from dagster_planexec.journal.told.line import one_line
@@ -19,7 +19,7 @@ from dagster_planexec.journal.told.sentence import LONGEST_TOLD
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dagster_planexec.cli.project import ProjectFolder
+    from dagster_planexec.cli.place.project import ProjectFolder
     from dagster_planexec.journal.journal import Event, Journal
     from dagster_planexec.journal.told.trace import Trace
 

@@ -17,9 +17,9 @@ from dagster_planexec.definitions.approval.notices import OnHold, log_hold, news
 from dagster_planexec.definitions.planned_task import continue_name, finish_name
 from dagster_planexec.definitions.triggers.task_runs import RUN_KEY_TAG, TaskRuns
 from dagster_planexec.journal.journal import Journal
-from dagster_planexec.journal.money.decisions import continuable, expire_due
-from dagster_planexec.journal.money.holds import HoldRecord
-from dagster_planexec.journal.money.notices import note_told, notices_due
+from dagster_planexec.journal.money.approvals.decisions import continuable, expire_due
+from dagster_planexec.journal.money.approvals.holds import HoldRecord
+from dagster_planexec.journal.money.approvals.notices import note_told, notices_due
 from dagster_planexec.journal.store.place import journal_is_there
 from dagster_planexec.journal.told.line import one_line
 

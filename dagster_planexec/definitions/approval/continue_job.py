@@ -18,7 +18,7 @@ from dagster_planexec.definitions.shown.ending import as_told, ending
 from dagster_planexec.definitions.shown.gates import made_by
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.journal.journal import Journal
-from dagster_planexec.journal.money.decisions import decisions_of, hold_or_refuse
+from dagster_planexec.journal.money.approvals.decisions import decisions_of, hold_or_refuse
 from dagster_planexec.journal.run_report import RunReport
 from dagster_planexec.journal.told.line import one_line
 from dagster_planexec.planner.planner import Planner, Proposal

@@ -15,10 +15,10 @@ from dagster_planexec.compiler.plan_run import CODE_TAG, HOLD_TAG, STATUS_TAG
 from dagster_planexec.definitions.planned_task import PlannedTask, decide_name
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.journal.journal import Journal
-from dagster_planexec.journal.money.decisions import record
-from dagster_planexec.journal.money.holds import HoldRecord
-from dagster_planexec.journal.money.keys import keys_for
-from dagster_planexec.journal.money.signing import SignedDecision, parse_signed
+from dagster_planexec.journal.money.approvals.decisions import record
+from dagster_planexec.journal.money.approvals.holds import HoldRecord
+from dagster_planexec.journal.money.approvals.keys import keys_for
+from dagster_planexec.journal.money.approvals.signing import SignedDecision, parse_signed
 from dagster_planexec.journal.told.line import one_line
 
 _LONGEST = 1_000

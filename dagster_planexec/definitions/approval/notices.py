@@ -11,8 +11,8 @@ from dagster_planexec.contract.codes import meaning
 from dagster_planexec.contract.task import Task
 from dagster_planexec.definitions.planned_task import decide_name
 from dagster_planexec.journal.encoding import decode
-from dagster_planexec.journal.money.holds import HoldRecord
-from dagster_planexec.journal.money.notices import News, Notice
+from dagster_planexec.journal.money.approvals.holds import HoldRecord
+from dagster_planexec.journal.money.approvals.notices import News, Notice
 from dagster_planexec.journal.told.line import one_line
 
 

@@ -31,7 +31,7 @@ from dagster_planexec.journal.arrivals.requests import (
     unstarted,
     was_last,
 )
-from dagster_planexec.journal.money.leases import held_now
+from dagster_planexec.journal.money.lease.leases import held_now
 
 QUIET_VARIABLE = "PLANEXEC_QUIET_S"
 """Overrides every task's quiet period, in seconds: a demo does not wait a quarter of an hour."""

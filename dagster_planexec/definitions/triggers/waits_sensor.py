@@ -14,7 +14,7 @@ from dagster_planexec.definitions.planned_task import task_run_name
 from dagster_planexec.definitions.triggers.task_runs import TaskRuns
 from dagster_planexec.journal.attempts.waits import Wait, waiting
 from dagster_planexec.journal.journal import Journal
-from dagster_planexec.journal.money.leases import held_now, times_stood_back
+from dagster_planexec.journal.money.lease.leases import held_now, times_stood_back
 from dagster_planexec.journal.store.place import journal_is_there
 
 INTERVAL_S = 30

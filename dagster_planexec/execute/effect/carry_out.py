@@ -18,14 +18,14 @@ from dagster_planexec.contract.effects.tally import Tally
 from dagster_planexec.contract.outcome import Done, Failed, Held, Outcome
 from dagster_planexec.contract.tool import EffectTool, ToolCall
 from dagster_planexec.errors import PlanexecError, PortError, RefusedError
-from dagster_planexec.execute.effect.look_up import ask, fresh, look_up
+from dagster_planexec.execute.effect.approval.wanted import why_no_longer
+from dagster_planexec.execute.effect.ledger.look_up import ask, fresh, look_up
+from dagster_planexec.execute.effect.ledger.reckoning import SENDING, Reckoning, Where, reckon
 from dagster_planexec.execute.effect.not_due import why_not_due
-from dagster_planexec.execute.effect.reckoning import SENDING, Reckoning, Where, reckon
-from dagster_planexec.execute.effect.wanted import why_no_longer
 from dagster_planexec.execute.observer import DeadlinePassedError, within
 from dagster_planexec.execute.work import Run
+from dagster_planexec.journal.money.approvals.holds import close_hold
 from dagster_planexec.journal.money.effects import Effect, Ended, Intent, Owner, effects_of, write_ends, write_intents
-from dagster_planexec.journal.money.holds import close_hold
 from dagster_planexec.world.observation import Fact
 from dagster_planexec.world.ports import Credit, CreditLine
 from dagster_planexec.world.probes.result.to_issue import by_place

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from dagster_planexec.contract.strategies import RELEASABLE
 from dagster_planexec.contract.verdict import Side, Verdict
-from dagster_planexec.execute.effect.agreement import ledger_agrees
-from dagster_planexec.execute.effect.release import Released, release
+from dagster_planexec.execute.effect.approval.release import Released, release
+from dagster_planexec.execute.effect.approval.review import Compared, compare
+from dagster_planexec.execute.effect.ledger.agreement import ledger_agrees
 from dagster_planexec.execute.effect.reread import reread
-from dagster_planexec.execute.effect.review import Compared, compare
 from dagster_planexec.execute.resolve import Resolved
 from dagster_planexec.execute.work import Run
 from dagster_planexec.plan.diff import Keep, describe

@@ -27,11 +27,11 @@ from dagster_planexec.execute.work import Run
 from dagster_planexec.plan.model import Step
 from dagster_planexec.world.observation import Observation, Source
 from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.probes.delivery.extract import CountExtract
-from dagster_planexec.world.probes.delivery.final import FinalInExtract
+from dagster_planexec.world.probes.delivery.figures.extract import CountExtract
+from dagster_planexec.world.probes.delivery.figures.final import FinalInExtract
 from dagster_planexec.world.probes.delivery.landed import HashLanded
 from dagster_planexec.world.probes.result.raw_sides import RawSides
-from dagster_planexec.world.probes.table.final import FinalInTable
+from dagster_planexec.world.probes.table.contents.final import FinalInTable
 from dagster_planexec.world.subject import Subject
 
 PHASE: Phase = "pre"

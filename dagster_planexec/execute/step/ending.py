@@ -11,7 +11,7 @@ from dagster_planexec.contract.outcome import StepState
 from dagster_planexec.contract.strategies import RELEASABLE
 from dagster_planexec.contract.tool import AdmittedObject
 from dagster_planexec.errors import PlanexecError
-from dagster_planexec.execute.effect.asking import ask
+from dagster_planexec.execute.effect.approval.asking import ask
 from dagster_planexec.execute.resolve import Resolved
 from dagster_planexec.execute.step.call import preview
 from dagster_planexec.execute.step.choosing import chosen
@@ -21,7 +21,7 @@ from dagster_planexec.execute.work import Run, StepReport
 from dagster_planexec.journal.attempts.waits import waits
 from dagster_planexec.journal.encoding import bounded, encode
 from dagster_planexec.journal.journal import NewEvent
-from dagster_planexec.journal.money.holds import close_hold
+from dagster_planexec.journal.money.approvals.holds import close_hold
 from dagster_planexec.journal.results import DoneStep, save_done, save_landing
 from dagster_planexec.plan.model import Step
 from dagster_planexec.recovery.decide import Weighed, weigh

@@ -18,7 +18,7 @@ from dagster_planexec.errors import PlanexecError
 from dagster_planexec.journal.door.redact import redacted
 from dagster_planexec.journal.encoding import bounded
 from dagster_planexec.journal.journal import Journal
-from dagster_planexec.journal.money.leases import held_now
+from dagster_planexec.journal.money.lease.leases import held_now
 from dagster_planexec.journal.store import tables as t
 from dagster_planexec.world.ports import Credit
 from dagster_planexec.world.probes.result.to_issue import Elsewhere

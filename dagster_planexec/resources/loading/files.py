@@ -12,10 +12,10 @@ from dagster_planexec.resources.loading.cells import Cell, absent, cell, cell_of
 from dagster_planexec.resources.loading.formats.parquet import columns_of, typed_cell
 from dagster_planexec.resources.loading.rows import judged
 from dagster_planexec.world.delivery.delimited import Record
-from dagster_planexec.world.delivery.headers import normal_header
 from dagster_planexec.world.delivery.heads import head_of
 from dagster_planexec.world.delivery.parts import Part, parts_of
-from dagster_planexec.world.delivery.words import shown
+from dagster_planexec.world.delivery.text.headers import normal_header
+from dagster_planexec.world.delivery.text.words import shown
 from dagster_planexec.world.delivery.workbook.rows import TYPED_DATE
 from dagster_planexec.world.ingest import TextColumn, TextIngest
 

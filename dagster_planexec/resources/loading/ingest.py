@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dagster_planexec.resources.loading.changes import Changes
+from dagster_planexec.resources.loading.faults.orders import expect_formats
+from dagster_planexec.resources.loading.faults.rejects import load_by_record
 from dagster_planexec.resources.loading.files import File, files_of
-from dagster_planexec.resources.loading.orders import expect_formats
 from dagster_planexec.resources.loading.reader import Relation, buffer_of, is_cut_off, straight, stream_error
-from dagster_planexec.resources.loading.rejects import load_by_record
 from dagster_planexec.resources.loading.target import expect_table, inserted, quoted, replacing
 from dagster_planexec.world.delivery.columnar import cut_off
 from dagster_planexec.world.delivery.delimited import REPEATED, TRAILERS

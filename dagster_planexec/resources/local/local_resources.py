@@ -13,8 +13,8 @@ from pydantic import Field
 
 from dagster_planexec.resources.duckdb_credits import DuckDbCredits
 from dagster_planexec.resources.duckdb_warehouse import DuckDbWarehouse
+from dagster_planexec.world.local.system_clock import SystemClock
 from dagster_planexec.world.ports import CreditApi, Roots, Warehouse
-from dagster_planexec.world.system_clock import SystemClock
 
 
 class DuckDbWarehouseResource(dg.ConfigurableResource[None]):

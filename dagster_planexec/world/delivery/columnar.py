@@ -8,7 +8,7 @@ from typing import Any
 
 from dagster_planexec.errors import PortError
 from dagster_planexec.world.delivery.parts import Part
-from dagster_planexec.world.delivery.words import too_large
+from dagster_planexec.world.delivery.text.words import too_large
 from dagster_planexec.world.local.regular import without_links
 
 

@@ -19,7 +19,7 @@ from typing import Literal
 from dagster_planexec.errors import PortError
 from dagster_planexec.world.delivery.parts import Part, raw_bytes
 from dagster_planexec.world.delivery.tail import dialect, last_records, without_tail
-from dagster_planexec.world.delivery.words import shown
+from dagster_planexec.world.delivery.text.words import shown
 from dagster_planexec.world.ingest import FileFormat, Trailer
 
 Errors = Literal["strict", "surrogateescape"]

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from dagster_planexec.errors import PortError
-from dagster_planexec.world.delivery.archive import BROKEN, archive, broken, data_members
-from dagster_planexec.world.delivery.members import Member
-from dagster_planexec.world.delivery.words import SHOWN, too_large
+from dagster_planexec.world.delivery.text.words import SHOWN, too_large
+from dagster_planexec.world.delivery.zipped.archive import BROKEN, archive, broken, data_members
+from dagster_planexec.world.delivery.zipped.members import Member
 from dagster_planexec.world.ingest import RECORD_KINDS, FileFormat
 from dagster_planexec.world.local.regular import without_links
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dagster_planexec.world.delivery.texts import Texts
+from dagster_planexec.world.delivery.text.texts import Texts
 from dagster_planexec.world.ingest import TextColumn
 from dagster_planexec.world.ports import SqlValue
 from dagster_planexec.world.sides.comparison.shape import BLANKS

@@ -9,7 +9,7 @@ import pytest
 from dagster_planexec.contract.file.rules import Allowed
 from dagster_planexec.contract.outcome import Done, Failed
 from dagster_planexec.contract.verdict import Verdict
-from dagster_planexec.tools.warehouse_load import WarehouseLoad
+from dagster_planexec.tools.warehouse.load import WarehouseLoad
 from tests.support.loading import TARGET, Loading, invoice_contract
 
 HEAD = "id,day,amount\nA1,2026-03-01,10.00\nA2,2026-03-02,20.50\n"

@@ -15,8 +15,8 @@ from dagster_planexec.contract.outcome import Done
 from dagster_planexec.errors import PortError
 from dagster_planexec.world.observation import Observation
 from dagster_planexec.world.period import Period
-from dagster_planexec.world.probes.delivery.final import FinalInExtract
-from dagster_planexec.world.probes.table.final import FinalInTable
+from dagster_planexec.world.probes.delivery.figures.final import FinalInExtract
+from dagster_planexec.world.probes.table.contents.final import FinalInTable
 from dagster_planexec.world.sides.relation import InputView
 from tests.support.loading import TARGET, Loading
 from tests.support.loads import case_file

@@ -17,7 +17,7 @@ from dagster_planexec.contract.task import Deliverable
 from dagster_planexec.contract.verdict import Verdict
 from dagster_planexec.execute.admit import hash_suites
 from dagster_planexec.tools.run_sql import RunSql, RunSqlArgs
-from dagster_planexec.tools.warehouse_load import LoadResult, WarehouseLoad
+from dagster_planexec.tools.warehouse.load import LoadResult, WarehouseLoad
 from dagster_planexec.world.observation import Observation
 from tests.support.loading import TARGET, Loading
 from tests.support.reconciling import Bench, bench, make_world, shape

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from dagster_planexec.checks.plausible.match_rate_is_plausible import match_rate_is_plausible
+from dagster_planexec.contract.delivery.plausible import Plausible
 from dagster_planexec.contract.outcome import Done
-from dagster_planexec.contract.plausible import Plausible
 from dagster_planexec.contract.tool import Admission
 from dagster_planexec.contract.verdict import Verdict
 from dagster_planexec.errors import PlanexecError

@@ -5,7 +5,7 @@ import pytest
 from dagster_planexec.checks.check import NotApplicable
 from dagster_planexec.checks.reconcile.snapshot_is_complete import snapshot_is_complete
 from dagster_planexec.contract.outcome import Done
-from dagster_planexec.tools.warehouse_snapshot import SnapshotArgs, WarehouseSnapshot
+from dagster_planexec.tools.warehouse.snapshot import SnapshotArgs, WarehouseSnapshot
 from tests.support.reconciling import bench, make_world
 
 FEBRUARY = "select * from books.charges where charge_date < '2026-03-01'"

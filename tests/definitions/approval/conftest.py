@@ -17,9 +17,9 @@ from dagster_planexec.contract.effects.policy import ApprovalPolicy
 from dagster_planexec.definitions.planned_task import PlannedTask
 from dagster_planexec.journal.encoding import encode
 from dagster_planexec.journal.journal import Journal
-from dagster_planexec.journal.money.holds import HoldRecord, open_hold
-from dagster_planexec.journal.money.keys import keys_for
-from dagster_planexec.journal.money.signing import sign
+from dagster_planexec.journal.money.approvals.holds import HoldRecord, open_hold
+from dagster_planexec.journal.money.approvals.keys import keys_for
+from dagster_planexec.journal.money.approvals.signing import sign
 from dagster_planexec.world.ports import Clock
 from tests.support.approving import with_keys
 

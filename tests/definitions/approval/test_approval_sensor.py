@@ -13,9 +13,9 @@ from dagster_planexec.definitions.approval.continue_job import continue_job
 from dagster_planexec.definitions.approval.notices import HoldNews
 from dagster_planexec.definitions.planned_task import finish_name
 from dagster_planexec.definitions.triggers.task_runs import TaskRuns
-from dagster_planexec.journal.money.decisions import record
-from dagster_planexec.journal.money.holds import HoldRecord, hold
-from dagster_planexec.journal.money.keys import keys_for
+from dagster_planexec.journal.money.approvals.decisions import record
+from dagster_planexec.journal.money.approvals.holds import HoldRecord, hold
+from dagster_planexec.journal.money.approvals.keys import keys_for
 from tests.definitions.approval.conftest import NOW, Desk, MakeDesk
 
 

@@ -15,10 +15,10 @@ from dagster_planexec.definitions.approval.approval_sensor import Tick, look_at_
 from dagster_planexec.definitions.approval.notices import news_of
 from dagster_planexec.definitions.triggers.task_runs import TaskRuns
 from dagster_planexec.journal.journal import Journal
-from dagster_planexec.journal.money.holds import HoldRecord, hold, holds_of
-from dagster_planexec.journal.money.keys import keys_for
-from dagster_planexec.journal.money.notices import Notice
-from dagster_planexec.journal.money.signing import sign
+from dagster_planexec.journal.money.approvals.holds import HoldRecord, hold, holds_of
+from dagster_planexec.journal.money.approvals.keys import keys_for
+from dagster_planexec.journal.money.approvals.notices import Notice
+from dagster_planexec.journal.money.approvals.signing import sign
 from tests.support.approving import with_keys
 from tests.support.flagship import TASK, Month, materialise, world_of
 from tests.support.months import World

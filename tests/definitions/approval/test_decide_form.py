@@ -8,8 +8,8 @@ import dagster as dg
 import pytest
 
 from dagster_planexec.definitions.approval.decide_job import decide_job
-from dagster_planexec.journal.money.decisions import decisions_of
-from dagster_planexec.journal.money.holds import HoldRecord, hold
+from dagster_planexec.journal.money.approvals.decisions import decisions_of
+from dagster_planexec.journal.money.approvals.holds import HoldRecord, hold
 from tests.definitions.approval.conftest import Desk, MakeDesk
 from tests.support.forged import NO_DECISIONS, edited
 

@@ -19,7 +19,7 @@ from assets.demo.local_s3 import LocalS3
 from assets.demo.world import DemoWorld
 from assets.vendor_reconciliation.task import TASK as THE_TASK
 from dagster_planexec.journal.journal import Journal
-from dagster_planexec.journal.money.holds import HoldRecord, hold, holds_of
+from dagster_planexec.journal.money.approvals.holds import HoldRecord, hold, holds_of
 from tests.support.approving import with_keys
 from tests.support.dagster_dev import LAUNCH, LOCATION, DagsterDev
 from tests.support.flagship import CREDENTIALS, TASK

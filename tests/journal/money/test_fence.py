@@ -13,8 +13,8 @@ import sqlalchemy as sa
 from dagster_planexec.contract.tool import AdmittedObject
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.journal.journal import Attempt, Journal, NewEvent
-from dagster_planexec.journal.money.holds import open_hold
-from dagster_planexec.journal.money.leases import fence_of
+from dagster_planexec.journal.money.approvals.holds import open_hold
+from dagster_planexec.journal.money.lease.leases import fence_of
 from dagster_planexec.journal.results import DoneStep, save_done, save_landing
 from dagster_planexec.journal.run_report import RunReport, newest_report, save_report
 from dagster_planexec.journal.store import tables as t

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.journal.journal import Journal, NewEvent
-from dagster_planexec.journal.money.leases import Lease, Standing
+from dagster_planexec.journal.money.lease.leases import Lease, Standing
 from tests.support.leases import PERIOD, TASK, row_of, silent_for, someone, taken
 
 RUNS = st.integers(0, 4)

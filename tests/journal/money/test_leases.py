@@ -19,8 +19,8 @@ import pytest
 import sqlalchemy as sa
 
 from dagster_planexec.journal.journal import Journal
-from dagster_planexec.journal.money.holder import Holder, holder_here, is_gone
-from dagster_planexec.journal.money.leases import Lease, Standing, held_now, standing, take
+from dagster_planexec.journal.money.lease.holder import Holder, holder_here, is_gone
+from dagster_planexec.journal.money.lease.leases import Lease, Standing, held_now, standing, take
 from dagster_planexec.journal.store import tables as t
 from tests.support.leases import PERIOD, TASK, awaited, lease_of, row_of, silent_for, someone, taken
 

@@ -13,7 +13,7 @@ from dagster_planexec.contract.effects.policy import ApprovalPolicy
 from dagster_planexec.contract.task import Task
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.journal.journal import Journal
-from dagster_planexec.journal.money.decisions import (
+from dagster_planexec.journal.money.approvals.decisions import (
     Approval,
     approval_of,
     continuable,
@@ -21,9 +21,9 @@ from dagster_planexec.journal.money.decisions import (
     decisions_of,
     expire_due,
 )
-from dagster_planexec.journal.money.holds import HoldRecord, hold, open_hold
-from dagster_planexec.journal.money.keys import Key, Keys
-from dagster_planexec.journal.money.notices import note_told, notices_due
+from dagster_planexec.journal.money.approvals.holds import HoldRecord, hold, open_hold
+from dagster_planexec.journal.money.approvals.keys import Key, Keys
+from dagster_planexec.journal.money.approvals.notices import note_told, notices_due
 from tests.support.approvals import FRIDAY, asking_task
 from tests.support.journals import backend, fresh, journal, place
 from tests.support.postgres import postgres

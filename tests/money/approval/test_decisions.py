@@ -11,11 +11,11 @@ import pytest
 from dagster_planexec.contract.strategies import RELEASABLE
 from dagster_planexec.errors import PlanexecError
 from dagster_planexec.journal.journal import NewEvent
-from dagster_planexec.journal.money.decisions import continuable, expire_due, record
-from dagster_planexec.journal.money.holds import open_hold
-from dagster_planexec.journal.money.keys import keys_for, new_key
-from dagster_planexec.journal.money.notices import note_told, notices_due
-from dagster_planexec.journal.money.signing import parse_signed, sign
+from dagster_planexec.journal.money.approvals.decisions import continuable, expire_due, record
+from dagster_planexec.journal.money.approvals.holds import open_hold
+from dagster_planexec.journal.money.approvals.keys import keys_for, new_key
+from dagster_planexec.journal.money.approvals.notices import note_told, notices_due
+from dagster_planexec.journal.money.approvals.signing import parse_signed, sign
 from tests.support.approvals import FRIDAY, Office, asking_task, policy
 from tests.support.forged import NO_DECISIONS, edited
 

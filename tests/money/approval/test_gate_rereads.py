@@ -12,7 +12,7 @@ from dagster_planexec.contract.outcome import Done, Outcome
 from dagster_planexec.contract.tool import ToolCall
 from dagster_planexec.tools import BUILTIN_TOOLS
 from dagster_planexec.tools.s3_get import S3Get, S3GetArgs, S3GetResult
-from dagster_planexec.tools.warehouse_load import LoadArgs, LoadResult, WarehouseLoad
+from dagster_planexec.tools.warehouse.load import LoadArgs, LoadResult, WarehouseLoad
 from dagster_planexec.world.probe import Probe
 from dagster_planexec.world.probes.table.tables import FingerprintTable
 from tests.support.approvals import Office

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from dagster_planexec.execute.work import Work
+from dagster_planexec.journal.money.approvals.holds import lines_under
 from dagster_planexec.journal.money.effects import effects_of
-from dagster_planexec.journal.money.holds import lines_under
 from dagster_planexec.resources.duckdb_credits import TABLE, DuckDbCredits
 from dagster_planexec.world.ports import Credit
 from tests.support.approvals import Office

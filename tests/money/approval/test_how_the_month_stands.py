@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from dagster_planexec.definitions.shown.months import months_of
-from dagster_planexec.journal.money.decisions import expire_due
+from dagster_planexec.journal.money.approvals.decisions import expire_due
 from tests.support.approvals import Office
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dagster_planexec.errors import PlanexecError
-from dagster_planexec.journal.money.keys import keys_for, new_key
+from dagster_planexec.journal.money.approvals.keys import keys_for, new_key
 
 
 def refused(call) -> tuple[str, str]:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from dagster_planexec.journal.journal import Journal
-from dagster_planexec.journal.money.decisions import decisions_of
-from dagster_planexec.journal.money.holds import holds_of
+from dagster_planexec.journal.money.approvals.decisions import decisions_of
+from dagster_planexec.journal.money.approvals.holds import holds_of
 from tests.support.planexec import PROJECT
 
 OLD = PROJECT / "tests" / "journal" / "old" / "before_versions.sql"

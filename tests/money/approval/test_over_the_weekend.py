@@ -10,8 +10,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from dagster_planexec.journal.money.decisions import decisions_of, expire_due
-from dagster_planexec.journal.money.holds import holds_of, open_hold
+from dagster_planexec.journal.money.approvals.decisions import decisions_of, expire_due
+from dagster_planexec.journal.money.approvals.holds import holds_of, open_hold
 from dagster_planexec.journal.store.tables import effects
 from tests.support.approvals import FRIDAY, Office
 from tests.support.planexec import PROJECT

@@ -387,7 +387,7 @@ def test_a_line_that_was_raised_asks_with_the_delta_and_pays_neither_nothing_nor
 
 def test_what_was_issued_beyond_what_is_due_stays(desk):
     """Less is due, or nothing: it asks; released, nothing is issued for it, and that is what is then expected."""
-    from dagster_planexec.checks.effect.credits_are_issued import credits_are_issued
+    from dagster_planexec.checks.effect.credits.credits_are_issued import credits_are_issued
 
     tool = IssueCredit()
     desk.put(rows(A="12.00", B="5.00"))

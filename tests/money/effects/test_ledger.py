@@ -22,8 +22,8 @@ from dagster_planexec.journal.money.effects import (
     write_ends,
     write_intents,
 )
-from dagster_planexec.journal.money.holder import holder_here
-from dagster_planexec.journal.money.leases import Lease, take
+from dagster_planexec.journal.money.lease.holder import holder_here
+from dagster_planexec.journal.money.lease.leases import Lease, take
 from dagster_planexec.world.ports import Credit
 
 OWNER = Owner("task", "issue_credit", "here", "att_1", "run-1", 7)

@@ -21,9 +21,9 @@ from dagster_planexec.resources.duckdb_warehouse import DuckDbWarehouse
 from dagster_planexec.settle import _end
 from dagster_planexec.tools.issue_credit import IssueCredit
 from dagster_planexec.world.local.absent_ports import NoObjectStore
+from dagster_planexec.world.local.system_clock import SystemClock
 from dagster_planexec.world.period import Period
 from dagster_planexec.world.ports import Ports, Roots
-from dagster_planexec.world.system_clock import SystemClock
 from tests.support.effects_killed import PLAN, TASK, seed, seen_sides
 
 PERIODS = [f"2025-{month:02d}" for month in range(1, 13)]

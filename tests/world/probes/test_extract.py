@@ -20,7 +20,7 @@ from dagster_planexec.errors import PortError
 from dagster_planexec.resources.loading.ingest import ingest_text
 from dagster_planexec.world.ingest import Counted, FileFormat, TextColumn
 from dagster_planexec.world.ports import Ports, Roots
-from dagster_planexec.world.probes.delivery.extract import CountExtract, CountExtracts, HeaderOfExtract
+from dagster_planexec.world.probes.delivery.figures.extract import CountExtract, CountExtracts, HeaderOfExtract
 from tests.support.loads import amounts, case_file, create, ingest_of
 from tests.support.reconciling import WallClock
 
@@ -176,7 +176,7 @@ def test_a_small_archive_that_holds_one_huge_line_costs_no_memory(tmp_path):
         "from pathlib import Path\n"
         "from dagster_planexec.errors import PortError\n"
         "from dagster_planexec.world.ingest import FileFormat\n"
-        "from dagster_planexec.world.probes.delivery.extract import CountExtract\n"
+        "from dagster_planexec.world.probes.delivery.figures.extract import CountExtract\n"
         "from tests.support.loads import amounts\n"
         "import pyarrow.csv\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from dagster_planexec.resources.duckdb_warehouse import DuckDbWarehouse
+from dagster_planexec.world.local.system_clock import SystemClock
 from dagster_planexec.world.ports import Ports, Roots
 from dagster_planexec.world.probes.table.evidence import FingerprintOfView
 from dagster_planexec.world.probes.table.tables import FingerprintTable
 from dagster_planexec.world.sides.relation import InputView
-from dagster_planexec.world.system_clock import SystemClock
 
 TABLE = "s.t"
 VIEW = InputView("t", "side", TABLE, ("k",), "ours", "day", date(2026, 2, 1), date(2026, 3, 1))

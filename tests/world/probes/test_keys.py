@@ -5,9 +5,9 @@ from decimal import Decimal
 import pytest
 
 from dagster_planexec.resources.duckdb_warehouse import DuckDbWarehouse
+from dagster_planexec.world.local.system_clock import SystemClock
 from dagster_planexec.world.ports import Ports, Roots
 from dagster_planexec.world.probes.table.keys import KeysOfTable
-from dagster_planexec.world.system_clock import SystemClock
 
 NBSP = "\u00a0"
 NONE = {

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dagster_planexec.resources.loading.ingest import ingest_text
-from dagster_planexec.world.delivery.texts import Texts
+from dagster_planexec.world.delivery.text.texts import Texts
 from dagster_planexec.world.ingest import Counted, FileFormat, NumberStyle, SignRule, TextColumn, TextIngest, TextRule
-from dagster_planexec.world.probes.delivery.extract import CountExtract
+from dagster_planexec.world.probes.delivery.figures.extract import CountExtract
 from tests.support.loads import create
 
 RULES: tuple[TextRule, ...] = (

@@ -10,7 +10,7 @@ import pytest
 from dagster_planexec.errors import PortError
 from dagster_planexec.world.delivery.records import nacha, x12
 from dagster_planexec.world.ingest import FileFormat
-from dagster_planexec.world.probes.delivery.extract import CountExtract
+from dagster_planexec.world.probes.delivery.figures.extract import CountExtract
 
 FILES = Path(__file__).parents[2] / "data" / "record_files"
 LINE = ("BIG02", "IT101", "IT102*IT104")

@@ -10,7 +10,7 @@ from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.ingest import RECORD_KINDS
 from dagster_planexec.world.observation import Observation
-from dagster_planexec.world.probes.delivery.controls import FoundControls, StatedControls
+from dagster_planexec.world.probes.delivery.figures.controls import FoundControls, StatedControls
 
 
 def totals_of_records(name: str, scope: StepScope, phase: Phase) -> tuple[BoundCheck, ...]:

@@ -11,7 +11,7 @@ from dagster_planexec.checks.load.totals.figures import exact
 from dagster_planexec.checks.scope import StepScope
 from dagster_planexec.contract.verdict import Phase
 from dagster_planexec.world.observation import Fact, Observation
-from dagster_planexec.world.probes.delivery.stated import ROWS, FoundTotals, StatedTotals, alone
+from dagster_planexec.world.probes.delivery.figures.stated import ROWS, FoundTotals, StatedTotals, alone
 from dagster_planexec.world.probes.table.totals import TotalsOfTable
 
 _Totals = tuple[Mapping[str, Fact], ...]

@@ -7,8 +7,8 @@ from dataclasses import asdict
 from typing import Any
 
 from dagster_planexec.journal.encoding import decode, plain
-from dagster_planexec.journal.money.decisions import Decision
-from dagster_planexec.journal.money.holds import HoldRecord
+from dagster_planexec.journal.money.approvals.decisions import Decision
+from dagster_planexec.journal.money.approvals.holds import HoldRecord
 
 
 def document_of(held: HoldRecord, decisions: Sequence[Decision]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.text import Text
 
-from dagster_planexec.cli.home import as_typed_here
+from dagster_planexec.cli.place.home import as_typed_here
 from dagster_planexec.cli.printing import STYLES, moment, paper
 from dagster_planexec.cli.shown.holds.parts import (
     money,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dagster_planexec.checks.static.static_check import BAD_PLAN, static_check
-from dagster_planexec.cli.home import remembered
+from dagster_planexec.cli.place.home import remembered
 from dagster_planexec.cli.printing import print_cut
 from dagster_planexec.compiler.binding import work_of
 from dagster_planexec.contract.codes import meaning
@@ -35,8 +35,8 @@ from dagster_planexec.planner.seen import seen_of
 from dagster_planexec.planner.strict.answer import read_answer
 from dagster_planexec.planner.strict.plan_form import plan_form
 from dagster_planexec.settling.admitting import ADMISSION_DEADLINE_S
-from dagster_planexec.settling.checking import all_findings, check_plan, first_text
 from dagster_planexec.settling.parts import CheckedPlan
+from dagster_planexec.settling.plans.checking import all_findings, check_plan, first_text
 from dagster_planexec.world.local.regular import open_named
 from dagster_planexec.world.period import Period
 

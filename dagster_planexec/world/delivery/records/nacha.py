@@ -14,7 +14,7 @@ from typing import TextIO
 from dagster_planexec.errors import PortError
 from dagster_planexec.world.delivery.delimited import Record
 from dagster_planexec.world.delivery.records.stated import CUT, Stated, whole
-from dagster_planexec.world.delivery.words import shown
+from dagster_planexec.world.delivery.text.words import shown
 
 _WIDTH = 94
 FIELDS: dict[str, tuple[int, int]] = {

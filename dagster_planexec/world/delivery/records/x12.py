@@ -21,7 +21,7 @@ from typing import TextIO
 from dagster_planexec.errors import PortError
 from dagster_planexec.world.delivery.delimited import Record
 from dagster_planexec.world.delivery.records.stated import CUT, Stated, whole
-from dagster_planexec.world.delivery.words import shown
+from dagster_planexec.world.delivery.text.words import shown
 
 _ISA = 106
 """Characters of the first segment with its terminator; it is the only one of fixed length, and says the separators."""

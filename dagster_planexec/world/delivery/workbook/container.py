@@ -16,9 +16,9 @@ from typing import NoReturn
 from xml.parsers import expat
 
 from dagster_planexec.errors import PortError
-from dagster_planexec.world.delivery.archive import BROKEN, archive, broken, member_of, unreadable
 from dagster_planexec.world.delivery.parts import Part
-from dagster_planexec.world.delivery.words import shown, too_large
+from dagster_planexec.world.delivery.text.words import shown, too_large
+from dagster_planexec.world.delivery.zipped.archive import BROKEN, archive, broken, member_of, unreadable
 from dagster_planexec.world.local.regular import without_links
 
 _OLE = bytes.fromhex("d0cf11e0a1b11ae1")

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from dagster_planexec.errors import PortError
 from dagster_planexec.world.delivery.parts import Part
-from dagster_planexec.world.delivery.words import shown
+from dagster_planexec.world.delivery.text.words import shown
 from dagster_planexec.world.delivery.workbook.container import (
     Attributes,
     bad_format,

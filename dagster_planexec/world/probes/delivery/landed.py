@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from dagster_planexec.errors import PortError
-from dagster_planexec.world.delivery.archive import decode_all
+from dagster_planexec.world.delivery.zipped.archive import decode_all
 from dagster_planexec.world.ingest import MOST_DECODED, Compression
 from dagster_planexec.world.local.regular import without_links
 from dagster_planexec.world.observation import Fact, Observation

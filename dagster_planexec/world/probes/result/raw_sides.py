@@ -8,8 +8,8 @@ from decimal import Decimal
 from dagster_planexec.world.observation import Fact, Observation
 from dagster_planexec.world.ports import Ports
 from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.probes.delivery.amounts import EXACT, shortest
-from dagster_planexec.world.probes.delivery.extract import CountExtract
+from dagster_planexec.world.probes.delivery.counting.amounts import EXACT, shortest
+from dagster_planexec.world.probes.delivery.figures.extract import CountExtract
 from dagster_planexec.world.probes.table.tables import LOOK_S
 from dagster_planexec.world.sides.relation import InputView, count_of, exact_sum
 from dagster_planexec.world.subject import Subject

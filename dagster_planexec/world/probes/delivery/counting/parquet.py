@@ -9,7 +9,7 @@ from typing import Any
 from dagster_planexec.errors import PortError
 from dagster_planexec.world.delivery.columnar import parquet_file
 from dagster_planexec.world.delivery.parts import Part
-from dagster_planexec.world.delivery.words import shown
+from dagster_planexec.world.delivery.text.words import shown
 from dagster_planexec.world.delivery.workbook.rows import styled
 from dagster_planexec.world.ingest import Counted, TextColumn
 from dagster_planexec.world.probes.delivery.counting.tally import Tally, columns_at, places, tally_of

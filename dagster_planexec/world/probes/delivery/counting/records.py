@@ -12,9 +12,9 @@ from decimal import Decimal, InvalidOperation
 from dagster_planexec.errors import PortError
 from dagster_planexec.world.delivery.delimited import text_of
 from dagster_planexec.world.delivery.parts import Part
-from dagster_planexec.world.delivery.words import shown, too_large
+from dagster_planexec.world.delivery.text.words import shown, too_large
 from dagster_planexec.world.ingest import Counted
-from dagster_planexec.world.probes.delivery.amounts import EXACT
+from dagster_planexec.world.probes.delivery.counting.amounts import EXACT
 from dagster_planexec.world.probes.delivery.counting.tally import Tally, places, tally_of
 
 _PLAIN = "(?:(?!(?:ISA|IEA|GS|GE|ST|SE) )[A-Z][A-Z0-9]{1,2} )*+"

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dagster_planexec.errors import PortError
-from dagster_planexec.world.delivery.headers import normal_header
 from dagster_planexec.world.delivery.parts import Part
-from dagster_planexec.world.delivery.words import shown
+from dagster_planexec.world.delivery.text.headers import normal_header
+from dagster_planexec.world.delivery.text.words import shown
 from dagster_planexec.world.ingest import Counted, TextColumn
 from dagster_planexec.world.observation import Fact
-from dagster_planexec.world.probes.delivery.amounts import Amounts, shortest
+from dagster_planexec.world.probes.delivery.counting.amounts import Amounts, shortest
 
 
 @dataclass(slots=True)

@@ -8,6 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+# How long one example takes is the machine's business: a busy one would fail what is right.
+settings.register_profile("patient", parent=settings(), deadline=None)
+settings.load_profile("patient")
 
 _LONG = {"test_matrix.py", "test_months.py", "test_every_fault.py"}
 """Files of more than a minute that start no server."""

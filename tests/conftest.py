@@ -9,6 +9,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+# How long one example takes is the machine's business: a busy one would fail what is right.
+settings.register_profile("patient", parent=settings(), deadline=None)
+settings.load_profile("patient")
 
 # A worker keeps a million objects for as long as it lives; to go through them again and again is a twentieth of a run.
 gc.set_threshold(100_000, 50, 50)

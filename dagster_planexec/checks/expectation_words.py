@@ -30,8 +30,3 @@ def measures_of_steps(plan: Plan, registry: ToolRegistry) -> dict[str, tuple[str
     """Every step that something can be expected of once it is done, as `about`, with what its tool can measure."""
     found = ((step.id, registry.get(step.tool)) for step in plan.steps)
     return {f"{STEP}{name}": tuple(tool.contract.measures) for name, tool in found if tool and tool.contract.measures}
-
-
-def input_of(about: str) -> str | None:
-    """The named input an expectation is about, or None if it is about the drop."""
-    return about.removeprefix(INPUT) if about.startswith(INPUT) else None

@@ -39,7 +39,8 @@ class Drop:
     """Where a vendor delivers: every object under the prefix that matches the pattern belongs to the period.
 
     Raises:
-        PlanexecError: BAD_CONTRACT if the pattern holds another name in braces than `{period}`.
+        PlanexecError: BAD_CONTRACT if a pattern holds another name in braces than `{period}`, or refers back to a group
+            by its number beside a manifest.
     """
 
     bucket: str
@@ -58,15 +59,23 @@ class Drop:
     """The manifest or control file that is delivered beside the data, if one is agreed with the vendor."""
 
     def __post_init__(self) -> None:
-        patterns = self.pattern if self.manifest is None else self.pattern + self.manifest.pattern
-        unknown = [name for name in _NAMED.findall(_ESCAPED.sub("", patterns)) if name != "period"]
-        if unknown:
-            raise PlanexecError(
-                "BAD_CONTRACT",
-                f"the drop pattern {self.pattern[:120]!r} names {{{unknown[0][:40]}}}, which stands for nothing: "
-                "no key would ever match",
-                hint=r"write {period} where the period stands; a brace that is part of the key is written \{",
-            )
+        of_manifest = () if self.manifest is None else (("manifest", self.manifest.pattern),)
+        for what, pattern in (("drop", self.pattern), *of_manifest):
+            unknown = [name for name in _NAMED.findall(_ESCAPED.sub("", pattern)) if name != "period"]
+            if unknown:
+                raise PlanexecError(
+                    "BAD_CONTRACT",
+                    f"the {what} pattern {pattern[:120]!r} names {{{unknown[0][:40]}}}, which stands for nothing: "
+                    "no key would ever match",
+                    hint=r"write {period} where the period stands; a brace that is part of the key is written \{",
+                )
+            # What is data and no manifest is one pattern, made of both: there, numbers would count other groups.
+            if of_manifest and any(found[1:].isdecimal() for found in _ESCAPED.findall(pattern)):
+                raise PlanexecError(
+                    "BAD_CONTRACT",
+                    f"the {what} pattern {pattern[:120]!r} refers back to a group by its number, beside a manifest",
+                    hint="name the group: (?P<part>...) and (?P=part)",
+                )
 
     def matches(self, key: str, period: Period) -> bool:
         """Whether a key belongs to the drop of that period."""
@@ -293,6 +302,7 @@ class Task:
             msg = f"task {self.name!r} compares or credits something, and its limits do not state {', '.join(lacking)}"
             raise ValueError(msg)
         self._require_that_it_can_pay()
+        self._require_that_totals_are_of_one_currency()
         if self.reconciliation is not None:
             object.__setattr__(self, "deliverables", tuple(self._as_compared(made) for made in self.deliverables))
         elif RECONCILE in self.tools:
@@ -338,6 +348,18 @@ class Task:
                     f"what is read again before it pays is {contract.amount!r}, by contract {contract.name!r}",
                     hint="let `amount` of the file contract be the column that is compared",
                 )
+
+    def _require_that_totals_are_of_one_currency(self) -> None:
+        bounds = self.plausible
+        if bounds is None or self.drop is None or (bounds.min_total, bounds.max_total) == (None, None):
+            return
+        contract = self.contracts[self.input(self.drop.input).contract]
+        if len(contract.currencies) > 1:
+            raise PlanexecError(
+                "BAD_CONTRACT",
+                f"task {self.name!r} bounds the total of a delivery in {contract.in_words}, which have none together",
+                hint="bound its rows, or have each currency delivered by itself",
+            )
 
     def _as_compared(self, made: Deliverable) -> Deliverable:
         """A deliverable with the shape of what `reconcile` makes; one that is declared too has to say the same."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from dagster_planexec.contract.delivery.manifest import Manifest
 from dagster_planexec.contract.task import Drop
 from dagster_planexec.errors import PlanexecError
+from dagster_planexec.world.delivery.manifest.form import ManifestForm, PartWords
 from dagster_planexec.world.period import Period
 
 MARCH = Period.parse("2026-03", "month")
@@ -36,6 +38,22 @@ def test_a_name_that_stands_for_nothing_is_refused(pattern: str, names: str) -> 
     assert refused.value.code == "BAD_CONTRACT"
     assert names in refused.value.message
     assert "{period}" in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("data", "manifest", "says"),
+    [
+        (r"{period}\.csv", r"{period}-{vendor}\.json", r"the manifest pattern '{period}-{vendor}"),
+        (r"(\d)-{period}-\1\.csv", r"{period}\.json", "the drop pattern .* refers back to a group by its number"),
+        (r"{period}\.csv", r"(a|b)-{period}-\1\.json", "the manifest pattern .* refers back"),
+    ],
+)
+def test_a_pattern_beside_another_is_one_that_both_can_be(data: str, manifest: str, says: str) -> None:
+    """The one that is wrong is named."""
+    form = ManifestForm("json", PartWords("name"), "files")
+    with pytest.raises(PlanexecError, match=says):
+        Drop("bucket", "in/", data, input="vendor", manifest=Manifest(manifest, form))
+    Drop("bucket", "in/", r"(?P<n>\d)-{period}-(?P=n)\.csv", input="vendor", manifest=Manifest(r"{period}\.json", form))
 
 
 @pytest.mark.parametrize(

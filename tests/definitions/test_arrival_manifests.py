@@ -11,7 +11,7 @@ import pytest
 from dagster_planexec.compiler.binding import work_of
 from dagster_planexec.contract.delivery.manifest import Manifest
 from dagster_planexec.contract.task import Drop
-from dagster_planexec.definitions.triggers.arrival_sensor import LookFailedError, look_at_drop
+from dagster_planexec.definitions.triggers.arrival_sensor import look_at_drop
 from dagster_planexec.definitions.triggers.task_runs import TaskRuns
 from dagster_planexec.world.delivery.manifest.form import ManifestForm, PartWords, WholeWords
 from tests.support.drops import QUIET_S, SetClock, Watch, instance_in, planned_for
@@ -185,16 +185,20 @@ def test_control_file_with_a_number_of_parts_settles_by_it(s3, watching):
     assert "1 still change" in other.said()
 
 
-def test_manifest_that_cannot_be_read_fails_the_tick(s3, watching):
-    """It lies in an archive: code and hint, as for any store that does not answer."""
+def test_manifest_that_lies_in_an_archive_holds_up_its_month_only(s3, watching):
+    """It cannot be read before it is restored, which its run says; a sensor may begin on a drop with old months."""
     watch = watching()
-    s3.put(A, BODY)
+    for month in ("02", "03"):
+        s3.put(f"in/2026-{month}-a.csv", BODY)
+    s3.put("in/2026-03.manifest", naming("2026-03-a.csv"))
     s3.client.put_object(Bucket=s3.name, Key=MANIFEST, Body=naming(A), StorageClass="GLACIER")
+    said = last(watch)
 
-    with pytest.raises(LookFailedError) as failed:
-        watch.tick()
-    assert failed.value.code == "OBJECT_ARCHIVED"
-    assert "restore" in failed.value.hint
+    assert watch.asked() == ["2026-03-01"]
+    assert "1 still change (2026-02 until 20" in said
+    assert "OBJECT_ARCHIVED" in said
+    watch.clock.forward(QUIET_S + 5)
+    assert watch.asked() == ["2026-02-01"]
 
 
 @pytest.mark.parametrize(

@@ -141,8 +141,10 @@ def test_parquet_rewritten_with_floats_is_a_mismatch(desk):
     assert codes(desk) == {"differences.parquet": "REPORT_MISMATCH", "differences.xlsx": None}
 
 
-@pytest.mark.parametrize("damage", ["gone", "empty", "link", "half", "text"])
-@pytest.mark.parametrize("suffix", DIFFERENCES)
+DAMAGES = [(suffix, damage) for suffix in DIFFERENCES for damage in ("gone", "empty", "link", "half", "text")]
+
+
+@pytest.mark.parametrize(("suffix", "damage"), [*DAMAGES, ("differences.xlsx", "packed")])
 def test_a_damaged_file_is_a_mismatch(desk, suffix, damage, tmp_path):
     """Whatever became of it, it is not what the result says."""
     write(desk)
@@ -155,7 +157,10 @@ def test_a_damaged_file_is_a_mismatch(desk, suffix, damage, tmp_path):
             file.rename(tmp_path / "elsewhere")
             file.symlink_to(tmp_path / "elsewhere")
         case _:
-            file.write_bytes({"empty": b"", "half": raw[: len(raw) // 2], "text": b"hello"}[damage])
+            begin = raw.index(b"xl/worksheets/sheet1.xml") + 32 if damage == "packed" else 0
+            packed = raw[:begin] + b"\xff" * 8 + raw[begin + 8 :]
+            half = raw[: len(raw) // 2]
+            file.write_bytes({"empty": b"", "half": half, "text": b"hello", "packed": packed}[damage])
 
     assert codes(desk) == {each: "REPORT_MISMATCH" if each == suffix else None for each in DIFFERENCES}
 

@@ -20,7 +20,7 @@ def period_is_current(scope: StepScope, phase: Phase) -> tuple[BoundCheck, ...]:
         return (NotApplicable(NAME, phase, reason, scope.stated_by_task("plausible.may_repeat")),)
     before = next((one for one in reversed(scope.admission.past) if one.landed), None)
     if before is None:
-        reason = f"no period before {scope.period.text} had settled when the attempt was opened"
+        reason = f"no delivery of a period before {scope.period.text} had settled when the attempt was opened"
         return (NotApplicable(NAME, phase, reason, scope.stated_by_task("earlier periods")),)
     copies = tuple((scope.roots.landed_path(sha256), sha256) for sha256 in dict.fromkeys(scope.args.sources))
     stated = Stated(tuple(sorted(before.landed)), Source(Subject("journal", before.attempt), f"landed {before.period}"))

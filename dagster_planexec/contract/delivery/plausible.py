@@ -52,11 +52,6 @@ class Plausible:
         if any(isinstance(bound, float) for bound in (self.min_total, self.max_total, *(self.volume_ratio or ()))):
             raise _bad("states a bound as a float; expected Decimal")
 
-    @property
-    def bounds_volume(self) -> bool:
-        """Whether something absolute is stated of the delivery."""
-        return any(b is not None for b in (self.min_rows, self.max_rows, self.min_total, self.max_total))
-
 
 def _bad(what: str) -> PlanexecError:
     return PlanexecError("BAD_CONTRACT", f"Plausible {what}", hint="correct the bound")

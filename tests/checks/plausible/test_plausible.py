@@ -18,7 +18,7 @@ from dagster_planexec.errors import PlanexecError
 from dagster_planexec.tools.run_sql import RunSql, RunSqlArgs
 from dagster_planexec.world.history import PastPeriod
 from tests.checks.plausible.test_expectations_hold import FULL
-from tests.support.loading import Loading
+from tests.support.loading import Loading, invoice_contract
 from tests.support.reconciling import Bench, bench, make_world
 
 MONTHS = ("2025-11", "2025-12", "2026-01", "2026-02")
@@ -109,6 +109,16 @@ def test_bounds_that_bound_nothing_are_refused(wrong: dict[str, Any]) -> None:
     """When they are written, not when a month is judged. A float is no bound of money."""
     with pytest.raises(PlanexecError, match="BAD_CONTRACT"):
         Plausible(**wrong)
+
+
+def test_a_total_of_several_currencies_is_none(tmp_path: Path) -> None:
+    """Yen and euros have no sum that could be bounded; rows have."""
+    several = {"currency": None, "currencies": {"EUR": 2, "JPY": 0}, "currency_column": "note"}
+    task = Loading(tmp_path, invoice_contract(**several)).task
+
+    replace(task, plausible=Plausible(max_rows=9))
+    with pytest.raises(PlanexecError, match=r"BAD_CONTRACT: .* in EUR/JPY, which have none together"):
+        replace(task, plausible=Plausible(max_total=Decimal(9)))
 
 
 @pytest.fixture(scope="module")

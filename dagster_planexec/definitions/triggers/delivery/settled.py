@@ -32,6 +32,9 @@ _UNFINISHED = re.compile(
 )
 """Names that clients give to what they have not finished writing."""
 
+_OF_ONE_MANIFEST = frozenset({"BAD_MANIFEST", "OBJECT_ARCHIVED"})
+"""Codes that say something of one manifest and nothing of the store: no other month waits for it."""
+
 Why = Literal["changing", "parts", "uploads", "next-time"]
 
 
@@ -111,11 +114,11 @@ class Settling:
         except PortError as error:
             if error.code in {"OBJECT_GONE", "OBJECT_CHANGED"}:
                 return NotYet("changing", f"{period.text}: the manifest was replaced while it was read")
-            if error.code != "BAD_MANIFEST":
+            if error.code not in _OF_ONE_MANIFEST:
                 raise
             if is_quiet:  # a run says so, where people look
-                return Settled(f"{period.text}: {error.message}")
-            return NotYet("changing", f"{period.text} until {clock(quiet_at)}: {error.message}")
+                return Settled(f"{period.text}: {error.code}: {error.message}")
+            return NotYet("changing", f"{period.text} until {clock(quiet_at)}: {error.code}: {error.message}")
         missing, there, is_newest = self._missing(period, stated, newest)
         if missing is not None:
             said = f"{missing} ({there} of {stated.count} are there)"

@@ -7,6 +7,7 @@ Figures: `lines:<status>` and `<side>:<status>` of every status but that of line
 from __future__ import annotations
 
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -176,7 +177,7 @@ def _of_xlsx(stream: BinaryIO, layout: ResultLayout) -> tuple[Groups, int]:
                     raise PortError("REPORT_MISMATCH", f"a workbook decodes to more than {MOST_DECODED:,} bytes")
                 with archive.open(name) as member:
                     formulas += _add_sheet(member, layout, tally)
-    except (zipfile.BadZipFile, expat.ExpatError, NotImplementedError, EOFError, RuntimeError) as error:
+    except (zipfile.BadZipFile, zlib.error, expat.ExpatError, NotImplementedError, EOFError, RuntimeError) as error:
         raise _UnreadableError(" ".join(str(error).split())) from error
     return tally.found, formulas
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dagster_planexec.errors import PortError
 from dagster_planexec.world import subject
-from dagster_planexec.world.observation import Observation
-from dagster_planexec.world.ports import Ports
+from dagster_planexec.world.observation import Fact, Observation
+from dagster_planexec.world.ports import Ports, Session
 from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.probes.table.tables import LOOK_S, named_fingerprint
-from dagster_planexec.world.sides.relation import InputView, by_contract
+from dagster_planexec.world.probes.table.tables import named_fingerprint, seen_of_table
+from dagster_planexec.world.sides.relation import InputView
 from dagster_planexec.world.subject import Subject
 
 
@@ -33,12 +32,8 @@ class FingerprintOfView(Probe):
 
     def observe(self, ports: Ports) -> Observation:
         """Facts `fingerprint` (the text that an admission record holds), `rows` and `digest`."""
-        with ports.warehouse.session(deadline_s=LOOK_S) as session:
-            try:
-                with by_contract(self.view.table):
-                    found = named_fingerprint(session, self.view.table, self.view.query(session.quote))
-            except PortError as error:
-                if error.code != "TABLE_GONE":
-                    raise
-                return self.absent(ports, f"there is no table {self.view.table}")
-        return self.seen(ports, {"fingerprint": str(found), "rows": found.rows, "digest": found.digest})
+        return seen_of_table(self, ports, self.view.table, self._look)
+
+    def _look(self, session: Session) -> dict[str, Fact]:
+        found = named_fingerprint(session, self.view.table, self.view.query(session.quote))
+        return {"fingerprint": str(found), "rows": found.rows, "digest": found.digest}

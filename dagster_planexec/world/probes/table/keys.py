@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from dagster_planexec.errors import PortError
 from dagster_planexec.world.observation import Fact, Observation
 from dagster_planexec.world.ports import Ports, Session, SqlValue
 from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.probes.table.tables import LOOK_S
-from dagster_planexec.world.sides.relation import by_contract, count_of, exact_sum
+from dagster_planexec.world.probes.table.tables import seen_of_table
+from dagster_planexec.world.sides.relation import count_of, exact_sum
 from dagster_planexec.world.subject import Subject, table
 
 _EXAMPLES = 3
@@ -48,14 +47,7 @@ class KeysOfTable(Probe):
         Facts: `rows`; `null_rows`, `null_amount` (some column of the key null or blank); `duplicate_keys`,
         `duplicate_rows`, `duplicate_amount` (of all rows that share a key); `examples`, a few keys that repeat.
         """
-        with ports.warehouse.session(deadline_s=LOOK_S) as session:
-            try:
-                with by_contract(self.table):
-                    return self.seen(ports, self._look(session))
-            except PortError as error:
-                if error.code != "TABLE_GONE":
-                    raise
-                return self.absent(ports, f"there is no table {self.table}")
+        return seen_of_table(self, ports, self.table, self._look)
 
     def _look(self, session: Session) -> dict[str, Fact]:
         rows = self._rows_if_plainly_unique(session)

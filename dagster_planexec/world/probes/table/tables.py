@@ -28,6 +28,24 @@ def named_fingerprint(session: Session, table: str, query: str) -> Fingerprint:
     return Fingerprint(found.rows, f"{found.digest}-{hashlib.sha256(names.encode()).hexdigest()[:12]}")
 
 
+def seen_of_table(probe: Probe, ports: Ports, table: str, look: Callable[[Session], Mapping[str, Fact]]) -> Observation:
+    """What one look at a table shows, on a session of its own; absent where there is no such table.
+
+    Raises:
+        PortError: VALIDATION_ERROR for what is no name of a table; SCHEMA_DRIFT where it does not bear a query that is
+            made of its contract.
+    """
+    with ports.warehouse.session(deadline_s=LOOK_S) as session:
+        session.quote(table)
+        try:
+            with by_contract(table):
+                return probe.seen(ports, look(session))
+        except PortError as error:
+            if error.code != "TABLE_GONE":
+                raise
+            return probe.absent(ports, f"there is no table {table}")
+
+
 class _TableProbe(Probe):
     table: str
 
@@ -37,13 +55,7 @@ class _TableProbe(Probe):
         return table(self.table)
 
     def _look(self, ports: Ports, look: Callable[[Session], Mapping[str, Fact]]) -> Observation:
-        with ports.warehouse.session(deadline_s=LOOK_S) as session:
-            try:
-                return self.seen(ports, look(session))
-            except PortError as error:
-                if error.code != "TABLE_GONE":
-                    raise
-                return self.absent(ports, f"there is no table {self.table}")
+        return seen_of_table(self, ports, self.table, look)
 
 
 @dataclass(frozen=True)
@@ -124,8 +136,7 @@ class SumTable(_TableProbe):
 
         def look(session: Session) -> Mapping[str, Fact]:
             column = session.quote(self.column)
-            with by_contract(self.table):
-                rows, total = session.rows(f"select count(*), sum({column}) from {session.quote(self.table)}")[0]
+            rows, total = session.rows(f"select count(*), sum({column}) from {session.quote(self.table)}")[0]
             return {"rows": count_of(rows), "sum": exact_sum(total, f"{self.table}.{self.column}")}
 
         return self._look(ports, look)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dagster_planexec.errors import PortError
 from dagster_planexec.world.ingest import REJECTS
 from dagster_planexec.world.observation import Fact, Observation
 from dagster_planexec.world.ports import Ports, Session
 from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.probes.table.tables import LOOK_S
-from dagster_planexec.world.sides.relation import by_contract, count_of, exact_sum
+from dagster_planexec.world.probes.table.tables import seen_of_table
+from dagster_planexec.world.sides.relation import count_of, exact_sum
 from dagster_planexec.world.subject import Subject, table
 
 _NAMED, _SHOWN = 5, 40
@@ -51,14 +50,7 @@ class CurrenciesOfTable(Probe):
         with rows and worth; `too_fine`, rows by currency whose amount has more decimals than its minor units;
         `refused`, the rows in the rejects table.
         """
-        with ports.warehouse.session(deadline_s=LOOK_S) as session:
-            try:
-                with by_contract(self.table):
-                    return self.seen(ports, self._look(session))
-            except PortError as error:
-                if error.code != "TABLE_GONE":
-                    raise
-                return self.absent(ports, f"there is no table {self.table}")
+        return seen_of_table(self, ports, self.table, self._look)
 
     def _look(self, session: Session) -> dict[str, Fact]:
         word, amount = f"cast({session.quote(self.column)} as varchar)", session.quote(self.amount)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from dagster_planexec.errors import PortError
 from dagster_planexec.world.observation import Fact, Observation
 from dagster_planexec.world.ports import Ports, Session
 from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.probes.table.tables import LOOK_S
-from dagster_planexec.world.sides.relation import by_contract, count_of, exact_sum
+from dagster_planexec.world.probes.table.tables import seen_of_table
+from dagster_planexec.world.sides.relation import count_of, exact_sum
 from dagster_planexec.world.subject import Subject, table
 
 
@@ -54,36 +53,28 @@ class PeriodOfTable(Probe):
         With a window: `outside` and `outside_worth`, and `outside_days`, the first and the last of those days. Daily:
         `empty_days`, those of the period without a row, in order.
         """
-        with ports.warehouse.session(deadline_s=LOOK_S) as session:
-            try:
-                with by_contract(self.table):
-                    # Days first: there are few of them, and rows without end whose month would be written out.
-                    found = session.rows(
-                        f"with days as (select cast({session.quote(self.column)} as date) as day, count(*) as n "
-                        f"from {session.quote(self.table)} group by day) select case when day is null then 'null' "
-                        "when day < cast(? as date) then 'before' when day >= cast(? as date) then 'after' "
-                        "else strftime(day, '%Y-%m') end as part, sum(n) from days group by part order by part",
-                        (self.start.isoformat(), self.end.isoformat()),
-                    )
-                    more = self._more(session)
-            except PortError as error:
-                if error.code != "TABLE_GONE":
-                    raise
-                return self.absent(ports, f"there is no table {self.table}")
+        return seen_of_table(self, ports, self.table, self._look)
+
+    def _look(self, session: Session) -> dict[str, Fact]:
+        # Days first: there are few of them, and rows without end whose month would be written out.
+        found = session.rows(
+            f"with days as (select cast({session.quote(self.column)} as date) as day, count(*) as n "
+            f"from {session.quote(self.table)} group by day) select case when day is null then 'null' "
+            "when day < cast(? as date) then 'before' when day >= cast(? as date) then 'after' "
+            "else strftime(day, '%Y-%m') end as part, sum(n) from days group by part order by part",
+            (self.start.isoformat(), self.end.isoformat()),
+        )
         counts = {str(part): count_of(count) for part, count in found}
         by_month = {part: count for part, count in counts.items() if part not in {"null", "before", "after"}}
-        return self.seen(
-            ports,
-            {
-                "rows": sum(counts.values()),
-                "in_period": sum(by_month.values()),
-                "before": counts.get("before", 0),
-                "after": counts.get("after", 0),
-                "null": counts.get("null", 0),
-                "by_month": by_month,
-                **more,
-            },
-        )
+        return {
+            "rows": sum(counts.values()),
+            "in_period": sum(by_month.values()),
+            "before": counts.get("before", 0),
+            "after": counts.get("after", 0),
+            "null": counts.get("null", 0),
+            "by_month": by_month,
+            **self._more(session),
+        }
 
     def _more(self, session: Session) -> dict[str, Fact]:
         day, rows, more = session.quote(self.column), session.quote(self.table), dict[str, Fact]()

@@ -11,7 +11,7 @@ from dagster_planexec.world.observation import Fact, Observation
 from dagster_planexec.world.ports import Ports, Session, SqlValue
 from dagster_planexec.world.probe import Probe
 from dagster_planexec.world.probes.delivery.counting.amounts import EXACT
-from dagster_planexec.world.probes.table.tables import LOOK_S
+from dagster_planexec.world.probes.table.tables import LOOK_S, seen_of_table
 from dagster_planexec.world.sides.relation import by_contract, count_of, exact_sum
 from dagster_planexec.world.subject import Subject, table
 
@@ -48,14 +48,7 @@ class RejectsOfTable(Probe):
         Facts: `rows` refused, `by_code`, `others` (rows with a code that is not allowed), and of the first reject, of
         those others if there are any: `first` in words, and `first_code`.
         """
-        with ports.warehouse.session(deadline_s=LOOK_S) as session:
-            try:
-                with by_contract(self.table + REJECTS):
-                    return self.seen(ports, self._look(session))
-            except PortError as error:
-                if error.code != "TABLE_GONE":
-                    raise
-                return self.absent(ports, f"there is no table {self.table}{REJECTS}")
+        return seen_of_table(self, ports, self.table + REJECTS, self._look)
 
     def _look(self, session: Session) -> dict[str, Fact]:
         kept = session.quote(self.table + REJECTS)

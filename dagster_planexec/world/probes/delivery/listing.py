@@ -7,26 +7,15 @@ from dataclasses import dataclass
 
 from dagster_planexec.world.observation import Fact, Observation
 from dagster_planexec.world.ports import Ports
-from dagster_planexec.world.probe import Probe
-from dagster_planexec.world.probes.delivery.objects import objects_in_drop
-from dagster_planexec.world.subject import Subject, drop
+from dagster_planexec.world.probes.delivery.objects import OfDrop
 
 MOST_LISTED = 50
 """Objects described one by one; count and bytes are exact."""
 
 
 @dataclass(frozen=True, slots=True)
-class DescribeDrop(Probe):
-    """Which objects lie in a drop, how large, and since when? Arguments as of `ListDrop`."""
-
-    bucket: str
-    prefix: str
-    pattern: str
-
-    @property
-    def subject(self) -> Subject:
-        """Everything under the prefix."""
-        return drop(self.bucket, self.prefix)
+class DescribeDrop(OfDrop):
+    """Which objects lie in a drop, how large, and since when?"""
 
     @property
     def reader(self) -> str:
@@ -37,7 +26,7 @@ class DescribeDrop(Probe):
         """Facts `objects`, `bytes`, and `listed`: key, bytes and time of the first ones in the order of their keys."""
         listed: list[Mapping[str, Fact]] = []
         objects = size = 0
-        for found in objects_in_drop(ports.objects, self.bucket, self.prefix, self.pattern):
+        for found in self.objects(ports):
             objects += 1
             size += found.size
             if len(listed) < MOST_LISTED:

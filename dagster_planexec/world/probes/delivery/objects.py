@@ -90,8 +90,8 @@ class DigestOfObject(Probe):
 
 
 @dataclass(frozen=True, slots=True)
-class ListDrop(Probe):
-    """Which objects of one drop are there now?
+class OfDrop(Probe):
+    """Something about the objects of one drop.
 
     Args:
         bucket: The bucket.
@@ -108,6 +108,15 @@ class ListDrop(Probe):
         """Everything under the prefix."""
         return drop(self.bucket, self.prefix)
 
+    def objects(self, ports: Ports) -> Iterator[ObjectFacts]:
+        """What lies there, in the order of the keys."""
+        return objects_in_drop(ports.objects, self.bucket, self.prefix, self.pattern)
+
+
+@dataclass(frozen=True, slots=True)
+class ListDrop(OfDrop):
+    """Which objects of one drop are there now?"""
+
     @property
     def reader(self) -> str:
         """A LIST, page by page, filtered by the pattern."""
@@ -117,7 +126,7 @@ class ListDrop(Probe):
         """The matching keys (a bounded, sorted tuple), how many they are (exactly), and their bytes."""
         keys: list[str] = []
         objects = size = 0
-        for found in objects_in_drop(ports.objects, self.bucket, self.prefix, self.pattern):
+        for found in self.objects(ports):
             objects += 1
             size += found.size
             if len(keys) < MAX_KEYS_SHOWN:

@@ -8,13 +8,13 @@ and neither are trailers.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from dagster_planexec.world.delivery.heads import header_of
 from dagster_planexec.world.delivery.parts import Part, parts_of
-from dagster_planexec.world.ingest import Counted, FileFormat
-from dagster_planexec.world.observation import Observation
+from dagster_planexec.world.ingest import Counted
+from dagster_planexec.world.observation import Fact, Observation
 from dagster_planexec.world.ports import Ports
 from dagster_planexec.world.probe import Probe
 from dagster_planexec.world.probes.delivery.counting.parquet import count_parquet
@@ -22,6 +22,7 @@ from dagster_planexec.world.probes.delivery.counting.records import count_record
 from dagster_planexec.world.probes.delivery.counting.tally import Tally, tally_of
 from dagster_planexec.world.probes.delivery.counting.text import count_text
 from dagster_planexec.world.probes.delivery.counting.workbook import count_sheet
+from dagster_planexec.world.probes.delivery.figures.copy import OfCopy
 from dagster_planexec.world.subject import Subject, landed
 
 _READERS = {
@@ -34,69 +35,48 @@ _READERS = {
 
 
 @dataclass(frozen=True, slots=True)
-class HeaderOfExtract(Probe):
+class HeaderOfExtract(OfCopy):
     """Which columns does the file have? Untrimmed; none for a part without a record."""
-
-    path: Path
-    format: FileFormat
-
-    @property
-    def subject(self) -> Subject:
-        """The landed copy."""
-        return landed(self.path.name)
 
     @property
     def reader(self) -> str:
         """The csv module, for the first record; as the counter for what is no text."""
         return "csv module, header" if self.format.kind == "delimited" else f"{_READERS[self.format.kind]}, header"
 
-    def observe(self, ports: Ports) -> Observation:
+    def facts(self) -> Mapping[str, Fact]:
         """Read the first record of every part. Facts: `header`, that of the first part, and `headers`."""
-        if not self.path.is_file():
-            return self.absent(ports, "there is no landed copy of that digest")
         headers = tuple(header_of(part) for part in parts_of(self.path, self.format))
-        return self.seen(ports, {"header": headers[0], "headers": headers})
+        return {"header": headers[0], "headers": headers}
 
 
 @dataclass(frozen=True, slots=True)
-class CountExtract(Probe):
+class CountExtract(OfCopy):
     """How many records does the file have, and what do its amounts add up to?
 
     Args:
-        path: The landed copy.
-        format: How its bytes become fields.
         counted: What is added up; None: records are counted and nothing else.
         at_most: Stop when so many records are found; None counts them all.
         broken: Whether records of another width than the header's, or with bytes that do not decode, are counted as
             records whose amount cannot be read. Else the first of them is an error.
     """
 
-    path: Path
-    format: FileFormat
     counted: Counted | None = None
     at_most: int | None = None
     broken: bool = False
-
-    @property
-    def subject(self) -> Subject:
-        """The landed copy."""
-        return landed(self.path.name)
 
     @property
     def reader(self) -> str:
         """Both parsers of text: which of them had the word is decided by the file alone."""
         return _READERS[self.format.kind]
 
-    def observe(self, ports: Ports) -> Observation:
+    def facts(self) -> Mapping[str, Fact]:
         """Facts: as `Tally.facts`, over all parts of the file.
 
         Raises:
             PortError: RAGGED_ROW with its line, BAD_ENCODING, TRUNCATED_STREAM, MISSING_COLUMN (no amount),
                 AMBIGUOUS_ARCHIVE, BAD_FORMAT, BAD_AMOUNT (money in a floating type), TOO_LARGE.
         """
-        if not self.path.is_file():
-            return self.absent(ports, "there is no landed copy of that digest")
-        return self.seen(ports, self.tally().facts())
+        return self.tally().facts()
 
     def tally(self) -> Tally:
         """Count, part by part, until it is enough."""

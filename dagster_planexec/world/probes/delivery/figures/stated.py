@@ -17,6 +17,7 @@ from dagster_planexec.world.observation import Fact, Observation
 from dagster_planexec.world.ports import Ports
 from dagster_planexec.world.probe import Probe
 from dagster_planexec.world.probes.delivery.counting.amounts import EXACT, shortest
+from dagster_planexec.world.probes.delivery.figures.copy import OfCopy
 from dagster_planexec.world.probes.delivery.figures.extract import count_part
 from dagster_planexec.world.subject import Subject, landed
 
@@ -88,33 +89,22 @@ class StatedTotals(Probe):
 
 
 @dataclass(frozen=True, slots=True)
-class FoundTotals(Probe):
+class FoundTotals(OfCopy):
     """How many records does each part of a file have, and what do these columns add up to?
 
     Args:
-        path: The landed copy.
-        format: How its bytes become fields.
         counted: As the amount is added up, and every other column by itself; by the name of the column.
     """
 
-    path: Path
-    format: FileFormat
     counted: tuple[tuple[str, Counted], ...]
-
-    @property
-    def subject(self) -> Subject:
-        """The landed copy."""
-        return landed(self.path.name)
 
     @property
     def reader(self) -> str:
         """The independent counter."""
         return "records, counted part by part"
 
-    def observe(self, ports: Ports) -> Observation:
+    def facts(self) -> Mapping[str, Fact]:
         """One pass for every column. Facts: by the name of a part its `rows` and sums. Raises as `CountExtract`."""
-        if not self.path.is_file():
-            return self.absent(ports, "there is no landed copy of that digest")
         found: dict[str, Fact] = {}
         for part in parts_of(self.path, self.format):
             seen: dict[str, Fact] = {} if self.counted else {ROWS: count_part(part, None).rows}
@@ -122,7 +112,7 @@ class FoundTotals(Probe):
                 tally = count_part(part, counted)
                 seen |= {ROWS: tally.rows, name: _at_scale(tally.amounts.total, counted.amount)}
             found[part.name] = seen
-        return self.seen(ports, {"parts": found})
+        return {"parts": found}
 
 
 def mark(rule: Trailer) -> str:

@@ -15,8 +15,8 @@ from dagster_planexec.world.observation import Fact, Observation
 from dagster_planexec.world.ports import Ports
 from dagster_planexec.world.probe import Probe
 from dagster_planexec.world.probes.delivery.manifest.reading import read_bytes
-from dagster_planexec.world.probes.delivery.objects import objects_in_drop
-from dagster_planexec.world.subject import Subject, drop, landed, s3_object
+from dagster_planexec.world.probes.delivery.objects import OfDrop
+from dagster_planexec.world.subject import Subject, landed, s3_object
 
 _CHUNK = 1 << 20
 
@@ -89,20 +89,11 @@ class LandedManifest(Probe):
 
 
 @dataclass(frozen=True, slots=True)
-class SizesInDrop(Probe):
-    """Which objects lie in a drop, and of how many bytes? Arguments as of `ListDrop`.
+class SizesInDrop(OfDrop):
+    """Which objects lie in a drop, and of how many bytes?
 
     Facts: `objects`, and `sizes`, key to bytes, of the first so many in the order of their keys.
     """
-
-    bucket: str
-    prefix: str
-    pattern: str
-
-    @property
-    def subject(self) -> Subject:
-        """Everything under the prefix."""
-        return drop(self.bucket, self.prefix)
 
     @property
     def reader(self) -> str:
@@ -113,7 +104,7 @@ class SizesInDrop(Probe):
         """List."""
         sizes: dict[str, Fact] = {}
         objects = 0
-        for found in objects_in_drop(ports.objects, self.bucket, self.prefix, self.pattern):
+        for found in self.objects(ports):
             objects += 1
             if objects <= 2 * MOST_PARTS:
                 sizes[found.key] = found.size

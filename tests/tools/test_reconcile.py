@@ -9,10 +9,10 @@ import pytest
 
 from dagster_planexec.checks.catalogue import BINDERS
 from dagster_planexec.checks.effect.report_matches_result import report_matches_result
+from dagster_planexec.contract.delivery.plausible import Plausible
 from dagster_planexec.contract.file_contract import Column, FileContract
 from dagster_planexec.contract.layout import credit_shape
 from dagster_planexec.contract.outcome import Done, Failed
-from dagster_planexec.contract.plausible import Plausible
 from dagster_planexec.contract.reconcile.spec import Compared, ReconcileSpec, Tolerance
 from dagster_planexec.contract.task import CreditRule, Deliverable, Limits, NamedInput
 from dagster_planexec.errors import PlanexecError, PortError

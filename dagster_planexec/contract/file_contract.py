@@ -41,6 +41,20 @@ SUFFIXES: dict[str, tuple[Kind, Compression]] = {
 has no independent counter is not offered."""
 REJECT_CODES = ("BAD_AMOUNT", "BAD_DATE", "SCALE_OVERFLOW", "RAGGED_ROW", "BAD_ENCODING", "NULL_KEY", "UNKNOWN_VALUE")
 """Codes with which a row can be rejected."""
+_BELONG: dict[str, tuple[Kind, ...]] = {
+    "encoding": ("delimited", "x12", "nacha"),
+    "delimiter": ("delimited",),
+    "quote": ("delimited",),
+    "escape": ("delimited",),
+    "sheet": ("xlsx",),
+    "record": ("x12",),
+    "skip_lines": ("delimited", "xlsx"),
+    "header": ("delimited", "xlsx"),
+    "repeated_headers": ("delimited", "xlsx"),
+    "trailers": ("delimited", "xlsx"),
+}
+"""Words that mean something for some formats only; where the contract names another, they would be ignored in silence.
+Where the suffix says which format it is, one contract may be of several."""
 
 
 class FileContract(Closed):
@@ -192,6 +206,11 @@ class FileContract(Closed):
             yield "header is false, so columns are found by position: none can be missing"
         if not self.header and any(column.minus for column in self.columns):
             yield "header is false, and `minus` is found by its header"
+        unheard = next((word for word in _BELONG if self._says(word) and not self._is_heard(word)), None)
+        if unheard is not None:
+            yield f"{unheard} is for {' and '.join(_BELONG[unheard])} files, and format is {self.format}"
+        if self.compression not in {None, "zip"} and (self.members or self.ignored_members):
+            yield f"members are of a zip archive, and compression is {self.compression}"
         if self.format == "x12" and self.record is None:
             yield "format is x12, and `record` does not say which segment makes a row, e.g. IT1"
         unknown = (
@@ -199,6 +218,12 @@ class FileContract(Closed):
         )
         if unknown:
             yield f"allowed_rejects names {unknown[0][:40]!r}; a row is rejected with {', '.join(REJECT_CODES)}"
+
+    def _says(self, word: str) -> bool:
+        return bool(getattr(self, word) != type(self).model_fields[word].default)
+
+    def _is_heard(self, word: str) -> bool:
+        return self.format is None or self.format in _BELONG[word]
 
     def column(self, name: str) -> Column:
         """The column of that name; StopIteration never leaves the validators above."""

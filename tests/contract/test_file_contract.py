@@ -91,6 +91,13 @@ def _columns(index: int, **changes: Any) -> dict[str, Any]:
         ({**GOOD, "allowed_rejects": {"codes": ["INTERNAL"], "at_most": 1}}, "allowed_rejects names 'INTERNAL'"),
         ({**GOOD, "header": False}, "none can be missing"),
         ({**GOOD, "quote": None, "escape": "\\"}, "nothing is quoted"),
+        *(({**GOOD, "format": kind, **words}, f"{next(iter(words))} is for ") for kind, words in (
+            ("parquet", {"encoding": "latin-1"}), ("parquet", {"repeated_headers": "drop"}),
+            ("parquet", {"sheet": "A"}), ("xlsx", {"delimiter": ";"}), ("xlsx", {"record": "IT1"}),
+            ("delimited", {"sheet": "A"}), ("nacha", {"quote": None}), ("nacha", {"skip_lines": 1}))),
+        ({**GOOD, "compression": "gzip", "members": ["*.csv"]}, "members are of a zip archive"),
+        *(({**GOOD, "format": kind, **words}, None) for kind, words in (
+            ("xlsx", {"sheet": "A", "skip_lines": 1}), ("nacha", {"encoding": "latin-1"}), (None, {"sheet": "A"}))),
         (_columns(1, scale=13), "scale 13 exceeds precision 12"),
         (_columns(1, thousands=","), None),
         (_columns(1, thousands=".", decimal_mark="."), "thousands and decimal mark"),

@@ -54,7 +54,17 @@ def test_the_record_behind_a_run_of_blank_lines_is_loaded(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     "encoding",
-    ["idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined", "unicode-escape", "hex", "rot13"],
+    [
+        "idna",
+        "punycode",
+        "unicode_escape",
+        "raw_unicode_escape",
+        "undefined",
+        "unicode-escape",
+        "utf-7",
+        "hex",
+        "rot13",
+    ],
 )
 def test_codecs_that_are_no_encodings_of_files_are_bad_contracts(tmp_path: Path, encoding: str) -> None:
     """Whatever the file holds."""

@@ -132,6 +132,7 @@ REFUSED: dict[str, tuple[FileContract, bytes, str, str]] = {
         "TOO_LARGE", "400"
     ),
     "a-trailer": (invoice_contract(trailers=({"equals": "T"},)), written(GOOD), "BAD_CONTRACT", "trailers"),
+    "a-header-repeated": (invoice_contract(repeated_headers="drop"), written(GOOD), "BAD_CONTRACT", "repeated headers"),
     "packed-again": (invoice_contract(compression="gzip"), written(GOOD), "BAD_CONTRACT", "compression"),
 }  # fmt: skip
 

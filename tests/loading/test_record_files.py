@@ -67,6 +67,19 @@ def test_lines_of_an_invoice_whose_controls_close(tmp_path: Path) -> None:
     assert (found.outcome, found.rows, str(found.total)) == ("accept", 8, "217.40"), found.text
 
 
+def test_what_an_envelope_says_holds_for_its_invoices(tmp_path: Path) -> None:
+    """The kind of the document stands in GS, above every ST: both readings see it there."""
+    kinds = {"invoice": "BIG02", "line": "IT101", "kind": "GS01", "sender": "ISA06", "amount": "IT102*IT104"}
+    declared = contract(
+        kinds, format="x12", compression="none", record="IT1",
+        sign={"column": "kind", "positive": ("CN",), "negative": ("IN",)},
+    )  # fmt: skip
+
+    found = judged(tmp_path, declared, [("v.edi", CLOSED)])
+
+    assert (found.outcome, found.rows, str(found.total)) == ("accept", 8, "-217.40"), found.text
+
+
 def test_an_invoice_whose_segment_count_does_not_close_is_refused(tmp_path: Path) -> None:
     """As published: it states 18 segments and has 19."""
     found = judged(tmp_path, LINES, [("v.edi", (FILES / "x12_810_0.edi").read_bytes())])
@@ -91,10 +104,15 @@ def test_an_invoice_whose_segment_count_does_not_close_is_refused(tmp_path: Path
             "CONTROL_TOTAL_MISMATCH",
         ),
         (PAYMENTS, (FILES / "ppd-debit.ach").read_bytes().replace(b" ", b"", 1), "RAGGED_ROW"),
+        (PAYMENTS, (FILES / "ppd-debit.ach").read_bytes().replace(b"\n627", b"\n627 ", 1), "RAGGED_ROW"),
+        (PAYMENTS, (FILES / "ppd-debit.ach").read_bytes().replace(b"\n6272313", b"\n627231X", 1), "BAD_AMOUNT"),
     ],
 )
 def test_what_does_not_close_or_cannot_be_read_is_refused(tmp_path: Path, declared, raw: bytes, code: str) -> None:
-    """A line that is gone, a letter in a price, a cut, another kind of file, a repeated key, no line at all."""
+    """A line that is gone, a letter in a price, a cut, another kind of file, a repeated key, no line at all.
+
+    And a line that is too long, a letter in the number of a bank.
+    """
     found = judged(tmp_path, declared, [("v.edi" if declared is LINES else "v.ach", raw)])
 
     assert (found.outcome, found.code) == ("refuse", code), found.text
@@ -105,10 +123,8 @@ def test_what_does_not_close_or_cannot_be_read_is_refused(tmp_path: Path, declar
     [{"record": None}, {"trailers": ({"equals": "TOTAL"},)}, {"skip_lines": 1}],
 )
 def test_words_of_other_formats_are_refused(tmp_path: Path, change: dict[str, Any]) -> None:
-    """A contract that would be ignored in silence is none."""
-    declared = LINES.model_copy(update={**change, "trailers": ()} if "trailers" not in change else {})
-    if "trailers" in change:
-        declared = FileContract.model_validate({**LINES.model_dump(), **change})
+    """Also where the suffix says which format it is: a word that would be ignored in silence makes no contract."""
+    declared = FileContract.model_validate({**LINES.model_dump(), "format": None, "compression": None, **change})
 
     found = judged(tmp_path, declared, [("v.edi", CLOSED)])
 

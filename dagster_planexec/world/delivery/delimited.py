@@ -28,8 +28,11 @@ LONGEST_LINE = 4_000_000
 TRAILERS, REPEATED = "trailers", "repeated headers"
 """What records that are no data are counted under."""
 _CHUNK = 1 << 18
-_NO_ENCODINGS = frozenset(["idna", "mbcs", "oem", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"])
-"""Codecs of text that are no encodings of files: of names in the net, of source code, of whatever machine reads."""
+_NO_ENCODINGS = frozenset(
+    ["idna", "mbcs", "oem", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"]
+)
+"""Codecs of text that are no encodings of files: of names in the net, of source code, of whatever machine reads, of
+mail. The last makes halves of characters, which no table holds."""
 _BY_MARK = {"utf-16": ("utf-16-le", "utf-16-be"), "utf-32": ("utf-32-le", "utf-32-be")}
 _MARKS = {
     "utf-16-le": codecs.BOM_UTF16_LE,
@@ -198,7 +201,8 @@ def _all_records(part: Part, errors: Errors) -> Iterator[Record]:
                 "RAGGED_ROW",
                 f"{part.name}: the record that starts on line {skipped + before + 1} cannot be read: "
                 f"{str(error)[:120]}",
-                hint="look at the line; an unclosed quote is the usual cause",
+                hint="look at the line; an unclosed quote is the usual cause, or a cell of more than "
+                f"{csv.field_size_limit():,} characters",
             ) from error
 
 

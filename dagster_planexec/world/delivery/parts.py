@@ -60,8 +60,13 @@ def _not_of_its_kind(form: FileFormat) -> Iterator[str]:
         yield "its contract declares trailers, lines to skip or repeated headers: its controls are in its own records"
     if form.kind == "x12" and not form.record:
         yield "its contract does not say which segment makes a row: `record`, e.g. IT1"
-    if form.kind == "parquet" and (form.trailers or form.skip_lines or form.header is not None):
-        yield "its contract declares trailers, lines to skip or no header: it has columns and rows, and nothing else"
+    if form.kind == "parquet" and (
+        form.trailers or form.skip_lines or form.repeated_headers or form.header is not None
+    ):
+        yield (
+            "its contract declares trailers, lines to skip, repeated headers or no header: it has columns and rows, "
+            "and nothing else"
+        )
 
 
 @contextmanager

@@ -38,7 +38,8 @@ def _days(column: TextColumn, text: str) -> Iterator[str]:
     for kind, formats in groupby(column.formats, _kind):
         match kind:
             case "plain":
-                yield f"cast(try_strptime({text}, [{', '.join(literal(form) for form in formats)}]) as date)"
+                # One by one: a list would stop at `%d-%m-%Y`, which takes 12-08-20 for a day of the year 20.
+                yield from (f"cast(try_strptime({text}, {literal(form)}) as date)" for form in formats)
             case "tight":
                 for form in formats:
                     read = f"cast(try_strptime({text}, {literal(form)}) as date)"

@@ -92,7 +92,8 @@ def _unsigned(column: TextColumn, scale: int | None, *, begins_with_digit: bool 
     """The pattern of the digits."""
     style, whole = column.number, _whole(column.number)
     pattern = whole
-    if column.type == "decimal" and not style.minor_units and scale != 0:
+    # An integer may have decimals that its exponent takes up: spreadsheets write 120000 as 1.2E+05.
+    if (column.type == "decimal" or style.exponent) and not style.minor_units and scale != 0:
         mark = re.escape(style.decimal_mark)
         decimals = f"{mark}[0-9]" + ("+" if scale is None else f"{{1,{scale}}}")
         pattern = f"(?:{whole}(?:{decimals})?" + (")" if begins_with_digit else f"|{decimals})")

@@ -27,7 +27,8 @@ class Numbers:
         self._nulls, self._zeros = frozenset(column.nulls), frozenset(column.number.zeros)
         self.scale = column.scale if column.type == "decimal" else 0
         self.whole_digits = column.precision - column.scale if column.type == "decimal" else 19
-        self._wide = Decimal(10) ** self.whole_digits
+        wide = Decimal(10) ** self.whole_digits
+        self._between = (-wide, wide) if column.type == "decimal" else (Decimal(-(2**63) - 1), Decimal(2**63))
 
     def is_empty(self, text: str) -> bool:
         """Whether there is nothing in the cell, or a word that stands for nothing."""
@@ -42,7 +43,8 @@ class Numbers:
         for digits, below, signed in self._bare(cell):
             number = self._number(digits, begins_with_digit=signed)
             if number is not None:
-                return number.copy_negate() if below else number  # a minus would round to 28 digits
+                value = number.copy_negate() if below else number  # a minus would round to 28 digits
+                return value if self._between[0] < value < self._between[1] else None
         return None
 
     def _bare(self, cell: str) -> Iterator[tuple[str, bool, bool]]:
@@ -74,8 +76,7 @@ class Numbers:
         exponent -= self.style.minor_units
         if len(decimals) - exponent > self.scale:
             return None
-        number = Decimal((0, tuple(map(int, whole + decimals)), exponent - len(decimals)))
-        return number if number < self._wide else None
+        return Decimal((0, tuple(map(int, whole + decimals)), exponent - len(decimals)))
 
     def _joined(self, whole: str) -> str:
         """Digits before the decimal mark without the marks between thousands; no digits if those stand elsewhere."""

@@ -29,8 +29,10 @@ MOST = 256 * 1024 * 1024
 """Characters of such a file that are held at once; they are invoices, not logs."""
 _BEGINS = {"x12": "an X12 interchange", "nacha": "a NACHA file"}
 _ELEMENTS = re.compile(r"([A-Z][A-Z0-9]{1,2})(\d\d)")
-_ENTRY = re.compile(r"^6(?P<transaction_code>..)(?P<receiving_bank>.{8}).(?P<account>.{17})(?P<amount>.{10})"
-                    r"(?P<individual_id>.{15})(?P<name>.{22})...(?P<trace_number>.{15})\r?$", re.MULTILINE)  # fmt: skip
+_ENTRY = re.compile(r"6(?P<transaction_code>..)(?P<receiving_bank>.{8}).(?P<account>.{17})(?P<amount>.{10})"
+                    r"(?P<individual_id>.{15})(?P<name>.{22})...(?P<trace_number>.{15})")  # fmt: skip
+
+_FIGURES = re.compile("6(..)([0-9]{8}).{18}([0-9]{10})")
 
 
 def count_records(part: Part, counted: Counted | None, at_most: int | None) -> Tally:
@@ -42,8 +44,8 @@ def count_records(part: Part, counted: Counted | None, at_most: int | None) -> T
         at_most: Where counting may stop.
 
     Raises:
-        PortError: MISSING_COLUMN (no amount), TOO_LARGE, CONTROL_TOTAL_MISMATCH for what is out of its place, and as
-            `text_of`.
+        PortError: MISSING_COLUMN (no amount), TOO_LARGE, RAGGED_ROW with its line, CONTROL_TOTAL_MISMATCH for what is
+            out of its place, and as `text_of`.
     """
     found, header = tally_of(counted), list(part.form.header or ())
     at = places(part, counted, header)
@@ -57,9 +59,13 @@ def count_records(part: Part, counted: Counted | None, at_most: int | None) -> T
 
 
 def found_controls(part: Part) -> list[str]:
-    """What is counted for each control record, as texts, in the order in which the file states them."""
+    """What is counted for each control record, as texts, in the order in which the file states them.
+
+    Raises:
+        PortError: BAD_AMOUNT for an entry that cannot be added up, TOO_LARGE, and as `text_of`.
+    """
     text = _whole(part)
-    return list(_x12_controls(text) if part.form.kind == "x12" else _nacha_controls(text))
+    return list(_x12_controls(text) if part.form.kind == "x12" else _nacha_controls(text, part))
 
 
 def _fields(part: Part, header: Sequence[str]) -> Iterator[list[str]]:
@@ -71,16 +77,27 @@ def _fields(part: Part, header: Sequence[str]) -> Iterator[list[str]]:
         )  # fmt: skip
     _expect_order(text, part)
     if part.form.kind == "nacha":
-        for entry in _ENTRY.finditer(text):
-            yield [entry[name].strip() for name in header]
+        for number, line in enumerate(text.splitlines(), 1):
+            if line.startswith("6"):
+                yield _entry(part, number, line, header)
         return
     before: dict[str, list[str]] = {}
     for segment in _x12(text):
-        if segment[0] == "ST":
-            before = {}
+        if segment[0] in {"ISA", "GS", "ST"}:  # what an envelope says holds for every invoice in it
+            before = {kind: one for kind, one in before.items() if kind in {"ISA", "GS"}}
         before[segment[0]] = segment
         if segment[0] == part.form.record:
             yield [_cell(before, name) for name in header]
+
+
+def _entry(part: Part, number: int, line: str, header: Sequence[str]) -> list[str]:
+    found = _ENTRY.fullmatch(line)
+    if found is None:
+        raise PortError(
+            "RAGGED_ROW", f"{part.name}: the entry on line {number} has {len(line)} characters, not 94: {shown(line)}",
+            hint="look at the line; an editor may have taken blanks from its end",
+        )  # fmt: skip
+    return [found[name].strip() for name in header]
 
 
 def _expect_order(text: str, part: Part) -> None:
@@ -134,26 +151,28 @@ def _x12(text: str) -> Iterator[list[str]]:
 
 def _x12_controls(text: str) -> Iterator[str]:
     """For CTT, SE, GE and IEA: the count, and the number that must be repeated."""
-    every = list(_x12(text))
-    kinds = [segment[0] for segment in every]
-    for n, segment in enumerate(every):
+    kinds: list[str] = []
+    begun: dict[str, tuple[int, list[str]]] = {}
+    for n, segment in enumerate(_x12(text)):
+        kinds.append(segment[0])
         opens = {"CTT": "ST", "SE": "ST", "GE": "GS", "IEA": "ISA"}.get(segment[0])
         if opens is None:
+            begun[segment[0]] = n, segment
             continue
-        start = max((i for i in range(n) if kinds[i] == opens), default=n)
-        inside = kinds[start : n + 1]
+        start, first = begun.get(opens, (n, segment))
+        inside = kinds[start:]
         match segment[0]:
             case "CTT":
                 yield str(inside.count("IT1"))
             case "SE":
                 yield str(len(inside))
-                yield _number(every[start], 2)
+                yield _number(first, 2)
             case "GE":
                 yield str(inside.count("ST"))
-                yield _number(every[start], 6)
+                yield _number(first, 6)
             case "IEA":
                 yield str(inside.count("GS"))
-                yield _number(every[start], 13)
+                yield _number(first, 13)
 
 
 def _number(segment: list[str], at: int) -> str:
@@ -161,25 +180,38 @@ def _number(segment: list[str], at: int) -> str:
     return str(int(text)) if re.fullmatch(r"[0-9]+", text) else repr(text[:20])
 
 
-def _nacha_controls(text: str) -> Iterator[str]:
-    lines = text.splitlines()
+def _nacha_controls(text: str, part: Part) -> Iterator[str]:
+    lines, start = text.splitlines(), 0
     for n, line in enumerate(lines):
-        if line.startswith("8"):
-            start = max((i for i in range(n) if lines[i].startswith("5")), default=0)
-            yield from _sums(lines[start:n])
+        if line.startswith("5"):
+            start = n
+        elif line.startswith("8"):
+            yield from _sums(lines[start:n], start, part)
         elif line.startswith("9") and line.strip("9"):
             yield str(sum(one.startswith("8") for one in lines[:n]))
-            yield from _sums(lines[:n])
+            yield from _sums(lines[:n], 0, part)
 
 
-def _sums(lines: Sequence[str]) -> Iterator[str]:
-    """Entries and addenda, the hash of the receiving banks, debits, credits."""
-    entries = [line for line in lines if line.startswith("6")]
+def _sums(lines: Sequence[str], before: int, part: Part) -> Iterator[str]:
+    """Entries and addenda, the hash of the receiving banks, debits, credits; of lines that stand behind so many."""
+    entries = addenda = banks = 0
     cents = {True: 0, False: 0}
-    for line in entries:
-        cents[line[2] in "789" or line[1:3] in {"55", "56"}] += int(line[29:39])
-    yield str(len(entries) + sum(line.startswith("7") for line in lines))
-    yield str(sum(int(line[3:11]) for line in entries) % 10**10)
+    for number, line in enumerate(lines, before + 1):
+        addenda += line.startswith("7")
+        if line.startswith("6"):
+            figures = _FIGURES.match(line)
+            if figures is None:
+                raise PortError(
+                    "BAD_AMOUNT",
+                    f"{part.name}: line {number} has no whole number as receiving bank (columns 4 to 11) or amount "
+                    f"(30 to 39): {shown(line)}",
+                    hint="ask the vendor to deliver the file again",
+                )
+            entries += 1
+            banks += int(figures[2])
+            cents[figures[1][1] in "789" or figures[1] in {"55", "56"}] += int(figures[3])
+    yield str(entries + addenda)
+    yield str(banks % 10**10)
     yield str(cents[True])
     yield str(cents[False])
 

@@ -153,6 +153,10 @@ def test_two_files_are_compared_without_a_project(here: Path) -> None:
     assert {word: one["lines"] for word, one in document["statuses"].items() if one["lines"]} == {
         "identical": 1, "amount_differs": 1, "ledger_only": 1,
     }  # fmt: skip
+    (here / "ledger.csv").write_text("id,day,amount\na,2026-03-01,1.50\nb,2026-02-28,3.25\n")
+    given = ["--vendor", here / "march.csv", "--ledger", here / "ledger.csv", "--spec", here / "s.yaml"]
+    said = CliRunner().invoke(main, ["reconcile", *map(str, given), "--period", "2026-03"])
+    assert "2 rows, 4.75 USD; 1 rows, 1.50 in 2026-03" in said.stdout
     assert document["differences"]["amount_differs"] == [
         {"key": ["b"], "vendor_amount": "2.25", "ledger_amount": "3.25"}
     ]

@@ -229,7 +229,7 @@ class DuckDbWarehouse(Warehouse):
         self._make_room()
         while True:
             try:
-                return duckdb.connect(self.path, read_only=self.read_only, config=config)
+                database = duckdb.connect(self.path, read_only=self.read_only, config=config)
             except duckdb.Error as error:
                 # DuckDB does not wait for another process; a short holder (a CLI look, a probe) is worth waiting for.
                 held = _HOLDER.search(str(error))
@@ -238,6 +238,10 @@ class DuckDbWarehouse(Warehouse):
                 if time.monotonic() + _RETRY_S >= until:
                     raise self._held(held) from error
                 time.sleep(_RETRY_S)
+            else:
+                # A process that was started with `-c`, as those of an executor are, is taken for a person's terminal.
+                database.execute("SET enable_progress_bar=false")
+                return database
 
     def _make_room(self) -> None:
         if self.read_only:

@@ -29,7 +29,6 @@ ALLOWED = {
     "checks/static/rule.py": "how alike two names are",
     "cli/place/asked.py": "how alike two names are",
     "cli/inferring/sample.py": "how well a delimiter fits a sample",
-    "cli/inferring/tables.py": "names of Parquet types, in the note that refuses them as money",
     "cli/trying/document.py": "seconds that a step took that did not run",
     "cli/verbs/running.py": "seconds to wait",
     "contract/file/reading.py": "a number of YAML; the words of a contract take integers and text, and refuse it",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -106,7 +107,7 @@ def as_document(sample: Sample, words: Sequence[Word], columns: Sequence[Guess])
 def _unsayable(header: Sequence[str]) -> str:
     """Why no contract can tell these columns by their headers; empty if it can."""
     titles = [title.strip() for title in header]
-    twice = next((title for title in titles if titles.count(title) > 1), None)
+    twice = next((title for title, count in Counter(titles).items() if count > 1), None)
     if "" in titles:
         return f"column {titles.index('') + 1} has no header, so columns are told by their place"
     if twice is not None:
@@ -208,7 +209,7 @@ def _key(columns: Sequence[Guess], cells: dict[str, Sequence[str]]) -> list[str]
 
 def _names(header: Sequence[str]) -> list[str]:
     """A table's column names, from headers of any kind; each once."""
-    names: list[str] = []
+    names: dict[str, None] = {}  # in order, and found at once among 100,000
     for number, title in enumerate(header, 1):
         plain = re.sub(r"[^a-z0-9]+", "_", _without_marks(title.lower())).strip("_")[:50].rstrip("_")
         if not plain or not plain[0].isalpha():
@@ -216,8 +217,8 @@ def _names(header: Sequence[str]) -> list[str]:
         once = plain
         while once in names:
             once = f"{once}_{number}"
-        names.append(once)
-    return names
+        names[once] = None
+    return list(names)
 
 
 def _without_marks(title: str) -> str:

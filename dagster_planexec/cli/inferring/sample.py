@@ -13,6 +13,7 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -151,15 +152,20 @@ def _framed(lines: Sequence[str]) -> tuple[str, int]:
     """The delimiter and the lines above the header: whatever makes the most records of one width above one."""
     best = (0.0, ",", 0)
     for delimiter in _DELIMITERS:
-        # A record may go over several lines: what stands above the header is told by records, and counted in lines.
-        reader, before, records = csv.reader(lines[:2000], delimiter=delimiter), 0, list[tuple[int, int]]()
-        for record in reader:
-            if record:
-                records.append((len(record), before))
-            before = reader.line_num
+        records = list(_widths(lines[:2000], delimiter))
         if not records:
             continue
         width, count = Counter(width for width, _ in records).most_common(1)[0]
         if width > 1 and (score := count / len(records) * width**0.5) > best[0]:
             best = (score, delimiter, next(line for found, line in records if found == width))
     return best[1], best[2]
+
+
+def _widths(lines: Sequence[str], delimiter: str) -> Iterator[tuple[int, int]]:
+    """Fields of each record, and the lines before it: a record may go over several."""
+    reader, before = csv.reader(lines, delimiter=delimiter), 0
+    with suppress(csv.Error):  # a wide record is one field to the delimiters that are not its own
+        for record in reader:
+            if record:
+                yield len(record), before
+            before = reader.line_num

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 import signal
-import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+import click
 
 from dagster_planexec.contract.task import Task
 from dagster_planexec.contract.tool import AdmittedObject, ToolRegistry
@@ -30,6 +31,7 @@ from dagster_planexec.settle import settle
 from dagster_planexec.settling.parts import Launcher, Settling
 from dagster_planexec.tools import BUILTIN_TOOLS
 from dagster_planexec.world.local.absent_ports import NoCreditApi
+from dagster_planexec.world.local.scratch import scratch
 from dagster_planexec.world.local.system_clock import SystemClock
 from dagster_planexec.world.period import Period
 from dagster_planexec.world.ports import Ports, Roots
@@ -84,41 +86,56 @@ def bench() -> Iterator[Bench]:
         PlanexecError: HOME_UNWRITABLE if there is no room for it.
     """
     variable = f"PLANEXEC_JOURNAL_{_JOURNAL.upper()}"
-    try:
-        folder = tempfile.TemporaryDirectory(prefix="planexec-trying-")
-    except OSError as error:
-        raise PlanexecError(
-            "HOME_UNWRITABLE", f"the temporary folder cannot be written: {error.strerror}",
-            hint="free space there, or name another with TMPDIR",
-        ) from error  # fmt: skip
     before = os.environ.get(variable)
-    with folder as home, _ended_politely():
-        for name in ("sql", "reports", "landing"):
-            Path(home, name).mkdir()
+    with _ended_politely(), ExitStack() as opened:
+        try:
+            home = opened.enter_context(scratch("planexec-trying-"))
+            for name in ("sql", "reports", "landing"):
+                (home / name).mkdir()
+        except OSError as error:
+            raise PlanexecError(
+                "HOME_UNWRITABLE", f"the temporary folder cannot be written: {error.strerror}",
+                hint="free space there, or name another with TMPDIR",
+            ) from error  # fmt: skip
         os.environ[variable] = f"sqlite:///{home}/journal.sqlite"
         try:
-            yield Bench(Path(home))
+            yield Bench(home)
         finally:
             os.environ.pop(variable)
             if before is not None:
                 os.environ[variable] = before
 
 
+class _Signalled(SystemExit):
+    """A signal asked the process to end."""
+
+
 @contextmanager
 def _ended_politely() -> Iterator[None]:
-    """SIGTERM ends the process as an exception does, so that the folder goes with it. Threads hear no signal."""
+    """SIGINT, SIGTERM and SIGHUP unwind as an exception does, so that the folder goes; then the process ends at once.
 
-    def end(number: int, _frame: object) -> None:
-        raise SystemExit(128 + number)
-
+    At once, since a probe's thread may be in the middle of a file: a library that waits for it at the end of a process
+    whose interpreter has ended waits for ever. Threads hear no signal.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, end)
+    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+    def end(number: int, _frame: object) -> None:
+        for one in signals:
+            signal.signal(one, signal.SIG_IGN)  # a second one would interrupt the cleaning
+        raise _Signalled(128 + number)
+
+    before = {number: signal.signal(number, end) for number in signals}
     try:
         yield
+    except _Signalled as ended:
+        click.echo(f"ERROR ended by signal {int(str(ended.code)) - 128}", err=True)
+        os._exit(int(str(ended.code)))
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def keys_of(files: Sequence[Path]) -> dict[str, Path]:

@@ -66,7 +66,10 @@ def print_compared(document: Mapping[str, Any]) -> None:
         side = document[name]
         sums = ", ".join(f"{total} {one_line(word, 40)}" for word, total in side["sums"].items())
         rejected = f", {side['rejects']['rows']:,} rejected" if side["rejects"]["rows"] else ""
-        out.print(Text(f"{name:<8}", "bold"), Text(f"{side['rows']:,} rows, {sums}{rejected}"))
+        inside = ""
+        if side["in_period"] not in {None, side["rows"]}:  # of the ledger, the others are not compared
+            inside = f"; {side['in_period']:,} rows, {side['in_period_sum']} in {side['period']}"
+        out.print(Text(f"{name:<8}", "bold"), Text(f"{side['rows']:,} rows, {sums}{rejected}{inside}"))
     if document["statuses"]:
         out.print(_table(document["statuses"]))
     for word, lines in document["differences"].items():

@@ -10,7 +10,6 @@ not, so such a file is met by `row_counts_agree`, not here.
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,6 +24,7 @@ from dagster_planexec.resources.loading.target import expect_table, inserted, qu
 from dagster_planexec.world.delivery.columnar import cut_off
 from dagster_planexec.world.delivery.delimited import REPEATED, TRAILERS
 from dagster_planexec.world.ingest import RECORD_KINDS, IngestReport, TextIngest
+from dagster_planexec.world.local.scratch import scratch
 
 if TYPE_CHECKING:
     import duckdb
@@ -45,14 +45,14 @@ def ingest_text(connection: duckdb.DuckDBPyConnection, request: TextIngest) -> I
     """
     expect_table(connection, request)
     files = tuple(file for path in request.paths for file in files_of(connection, path, request))
-    with tempfile.TemporaryDirectory(prefix="planexec-ingest-") as scratch:
-        expect_formats(connection, request, files, Path(scratch))
+    with scratch("planexec-ingest-") as folder:
+        expect_formats(connection, request, files, folder)
         if request.format.kind == "xlsx" or request.format.kind in RECORD_KINDS:  # their rows are records already
-            return load_by_record(connection, request, files, Path(scratch), "")
+            return load_by_record(connection, request, files, folder, "")
         try:
-            return _load_straight(connection, request, files, Path(scratch))
+            return _load_straight(connection, request, files, folder)
         except _FaultError as fault:
-            return load_by_record(connection, request, files, Path(scratch), str(fault))
+            return load_by_record(connection, request, files, folder, str(fault))
 
 
 class _FaultError(Exception):

@@ -344,6 +344,15 @@ def test_a_file_without_an_end_of_line_is_no_text(tmp_path: Path) -> None:
     assert planexec("infer", path).document["code"] == "VALIDATION_ERROR"
 
 
+def test_a_wide_file_is_drafted_in_bounds(tmp_path: Path) -> None:
+    """To another delimiter its line is one field that is too long; and nothing is looked up in a list of names."""
+    wide = ",".join(f"column {n}" for n in range(30_000))
+
+    draft = infer(tmp_path, f"{wide}\n{','.join(['1.50'] * 30_000)}\n")
+
+    assert (len(draft["contract"]["columns"]), draft["contract"]["delimiter"]) == (30_000, ",")
+
+
 def test_what_no_suffix_says_is_drafted_in_words(tmp_path: Path) -> None:
     """Without the two words no load by the contract could begin."""
     contract = infer(tmp_path, CSV, "march.dat")["contract"]

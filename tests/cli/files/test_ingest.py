@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from dagster_planexec.cli.main import main
+from dagster_planexec.world.local.scratch import scratch as scratch_of
 from tests.support.planexec import planexec
 
 CONTRACT = """name: lines
@@ -151,6 +153,10 @@ def test_two_files_are_compared_without_a_project(here: Path) -> None:
     assert {word: one["lines"] for word, one in document["statuses"].items() if one["lines"]} == {
         "identical": 1, "amount_differs": 1, "ledger_only": 1,
     }  # fmt: skip
+    (here / "ledger.csv").write_text("id,day,amount\na,2026-03-01,1.50\nb,2026-02-28,3.25\n")
+    given = ["--vendor", here / "march.csv", "--ledger", here / "ledger.csv", "--spec", here / "s.yaml"]
+    said = CliRunner().invoke(main, ["reconcile", *map(str, given), "--period", "2026-03"])
+    assert "2 rows, 4.75 USD; 1 rows, 1.50 in 2026-03" in said.stdout
     assert document["differences"]["amount_differs"] == [
         {"key": ["b"], "vendor_amount": "2.25", "ledger_amount": "3.25"}
     ]
@@ -241,8 +247,9 @@ def test_a_file_may_have_any_name(here: Path, name: str) -> None:
     assert planexec("ingest", here / name, "--contract", here / "c.yaml").document["outcome"] == "accept"
 
 
-def test_the_folder_goes_with_the_process(here: Path) -> None:
-    """Ended by SIGTERM while it works."""
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_the_folders_go_with_the_process(here: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    """Ended while it works, at once; of one that was killed, with the next call. Those of a live process stay."""
     scratch = here / "scratch"
     scratch.mkdir()
     (here / "long.csv").write_text("id,day,amount\n" + "".join(f"k{n},2026-03-01,1.00\n" for n in range(400_000)))
@@ -251,7 +258,14 @@ def test_the_folder_goes_with_the_process(here: Path) -> None:
     process = subprocess.Popen(command, env={**os.environ, "TMPDIR": str(scratch)}, stdout=subprocess.DEVNULL)
     while process.poll() is None and not list(scratch.glob("planexec-trying-*/landing/*/*")):
         time.sleep(0.02)
-    process.terminate()
+    process.send_signal(number)
+    ended = process.wait(10)
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    if number == signal.SIGKILL:
+        assert list(scratch.glob("planexec-trying-*"))
+        with scratch_of("planexec-trying-") as other:
+            planexec("ingest", here / "march.csv", "--contract", here / "c.yaml")
+            assert list(scratch.glob("planexec-*")) == [other]
 
-    assert process.wait(30) in {143, 0}
-    assert list(scratch.glob("planexec-trying-*")) == []
+    assert ended in {128 + number, -number}
+    assert list(scratch.glob("planexec-*")) == []

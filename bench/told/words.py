@@ -106,8 +106,8 @@ MISSES = {
     "reconcile_with_ablations": "The query is run a second time whole, and once without each side.",
     "reconcile_with_everything": "With a second run of the query, the overlap of keys is most of what is added.",
     "typed_with_ablations": (
-        "The generated query puts the rows of both sides into groups. Without one side it still takes half of its time, "
-        "where a join with nothing takes hardly any."
+        "The generated query puts the rows of both sides into groups. Without one side it still takes half of its "
+        "time, where a join with nothing takes hardly any."
     ),
     "typed_with_everything": "Its ablations, as above.",
     "faster_than_dlt": (

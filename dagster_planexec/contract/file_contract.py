@@ -12,6 +12,7 @@ from dagster_planexec.contract.file.column import Closed, Column, Word
 from dagster_planexec.contract.file.reading import read_yaml
 from dagster_planexec.contract.file.rules import Allowed, Currency, Final, Sign, TrailerRule, Window
 from dagster_planexec.errors import PlanexecError
+from dagster_planexec.world.delivery.delimited import codec_named, no_encoding
 from dagster_planexec.world.delivery.text.headers import normal_header
 from dagster_planexec.world.ingest import (
     MOST_DECODED,
@@ -189,6 +190,8 @@ class FileContract(Closed):
             yield f"currencies.{fine[0]} has {self.currencies[fine[0]]} minor units, and the amount's scale is {scale}"
 
     def _wrong_fields(self) -> Iterator[str]:
+        if codec_named(self.encoding) is None:
+            yield no_encoding(self.encoding)
         if self.sign is not None and set(self.sign.positive) & set(self.sign.negative):
             yield "sign: one kind of document is positive and negative"
         for role, mark in (("delimiter", self.delimiter), ("quote", self.quote), ("escape", self.escape)):

@@ -76,6 +76,10 @@ def _columns(index: int, **changes: Any) -> dict[str, Any]:
         *(({**GOOD, "name": name}, "name: String should match") for name in (
             "", " ", "a b", "-a", ".a", "a/b", "a\n", "é", "a" * 64, "x'; drop", "1\u0663")),
         *(({**GOOD, "name": name}, None) for name in ("a" * 63, "Vendor-2.v_1", "0")),
+        *(({**GOOD, "encoding": name}, "is not known; expected a Python text codec") for name in (
+            "idna", "punycode", "unicode_escape", "raw-unicode-escape", "undefined", "utf-7", "hex", "rot13", "utf-9",
+            "", "a\0b")),
+        *(({**GOOD, "encoding": name}, None) for name in ("latin-1", "UTF_16", "cp1252", "utf-8-sig")),
         (_columns(0, exponent=True), "exponent is for decimal and integer columns, this is text"),
         (_columns(1, minor_units=3), "minor units make 3 decimals, and scale is 2"),
         (_columns(1, currency_signs=["1$"]), "a currency sign holds a character"),

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from dagster_planexec.contract.file_contract import Column, FileContract
+from dagster_planexec.errors import PortError
 from dagster_planexec.resources.loading.files import File
 from dagster_planexec.resources.loading.reader import straight
+from dagster_planexec.world.delivery.heads import header_of
 from dagster_planexec.world.delivery.parts import Part
 from dagster_planexec.world.ingest import FileFormat
 from tests.support.judged import judged
@@ -52,25 +54,13 @@ def test_the_record_behind_a_run_of_blank_lines_is_loaded(tmp_path: Path) -> Non
     assert (found.outcome, found.rows, str(found.total)) == ("accept", 2, "3.00"), found.text
 
 
-@pytest.mark.parametrize(
-    "encoding",
-    [
-        "idna",
-        "punycode",
-        "unicode_escape",
-        "raw_unicode_escape",
-        "undefined",
-        "unicode-escape",
-        "utf-7",
-        "hex",
-        "rot13",
-    ],
-)
-def test_codecs_that_are_no_encodings_of_files_are_bad_contracts(tmp_path: Path, encoding: str) -> None:
-    """Whatever the file holds."""
-    found = judged(tmp_path, two(encoding=encoding), [("v.csv", b"id,amount\na,1\n")])
+def test_a_codec_that_is_no_encoding_of_files_is_refused_by_the_reader_too(tmp_path: Path) -> None:
+    """A contract with such a word cannot be made; nor does a format with one read anything."""
+    (tmp_path / "v.csv").write_bytes(b"id,amount\na,1\n")
+    with pytest.raises(PortError) as refused:
+        header_of(Part(tmp_path / "v.csv", FileFormat(encoding="unicode_escape")))
 
-    assert (found.outcome, found.code) == ("refuse", "BAD_CONTRACT"), found.text
+    assert (refused.value.code, "'unicode_escape' is not known" in refused.value.message) == ("BAD_CONTRACT", True)
 
 
 @pytest.mark.parametrize(("encoding", "written"), [("utf-16", "utf-16-le"), ("utf-16", "utf-16-be"), ("utf-32", "utf-32-le"), ("UTF_32", "utf-32-be")])  # fmt: skip # noqa: E501

@@ -50,28 +50,33 @@ class Record:
     fields: list[str]
 
 
+def codec_named(encoding: str) -> str | None:
+    """The canonical name of an encoding; `utf-8` drops a byte order mark (`utf-8-sig`). None: no text has it."""
+    try:
+        name = codecs.lookup(encoding).name
+        "".encode(name)  # refuses codecs such as `hex`, which are not text encodings
+    except (LookupError, ValueError):
+        return None
+    if name.replace("_", "-") in _NO_ENCODINGS:
+        return None
+    return "utf-8-sig" if name == "utf-8" else name
+
+
+def no_encoding(encoding: str) -> str:
+    """What is said of a name that no text encoding has."""
+    return f"encoding {encoding[:40]!r} is not known; expected a Python text codec such as utf-8 or latin-1"
+
+
 def codec_of(form: FileFormat) -> str:
-    """The canonical name of the declared encoding; `utf-8` drops a byte order mark (`utf-8-sig`).
+    """As `codec_named`.
 
     Raises:
         PortError: BAD_CONTRACT if there is no text encoding of that name.
     """
-    try:
-        info = codecs.lookup(form.encoding)
-        "".encode(info.name)  # refuses codecs such as `hex`, which are not text encodings
-    except (LookupError, ValueError) as error:
-        raise _no_encoding(form) from error
-    if info.name.replace("_", "-") in _NO_ENCODINGS:
-        raise _no_encoding(form)
-    return "utf-8-sig" if info.name == "utf-8" else info.name
-
-
-def _no_encoding(form: FileFormat) -> PortError:
-    return PortError(
-        "BAD_CONTRACT",
-        f"encoding {form.encoding[:40]!r} is not known; expected a Python text codec such as utf-8 or latin-1",
-        hint="correct `encoding` in the file contract",
-    )
+    codec = codec_named(form.encoding)
+    if codec is None:
+        raise PortError("BAD_CONTRACT", no_encoding(form.encoding), hint="correct `encoding` in the file contract")
+    return codec
 
 
 def marked_codec(form: FileFormat, stream: io.BufferedReader) -> str:

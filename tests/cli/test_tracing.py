@@ -279,8 +279,8 @@ def test_what_people_see_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("DAGSTER_HOME", str(home / "dagster"))
     journal = Journal()
     attempt, _ = journal.open_attempt(task=TASK, version="1", period=PERIOD, inputs_digest="a", admission={})
-    args = {"key": "k\n" * 50_000}
-    journal.append(attempt.id, "p", [NewEvent("calling", "s", {"tool": "s3.get", "args": args})] * 1500)
+    long, short = (NewEvent("calling", "s", {"tool": "s3.get", "args": {"key": "k\n" * n}}) for n in (50_000, 1))
+    journal.append(attempt.id, "p", [long] * 5 + [short] * 1490 + [long] * 5)  # both ends of what is shown
     journal.append(attempt.id, "p", [NewEvent("called", "s", {"outcome": "done", "ms": 1, "result": "x" * 300_000})])
     journal.close()
 

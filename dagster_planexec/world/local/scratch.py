@@ -6,12 +6,14 @@ import fcntl
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _LOCK = ".planexec-lock"
 """Held by the process that made the folder, for as long as it lives."""
+_TRIES, _PAUSE_S = 20, 0.05
 
 
 @contextmanager
@@ -22,16 +24,18 @@ def scratch(prefix: str) -> Iterator[Path]:
         OSError: There is no room for it.
     """
     _sweep(prefix)
-    with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as name:
-        folder = Path(name)
+    folder = Path(tempfile.mkdtemp(prefix=prefix))
+    lock = -1
+    try:
         made = folder / f"{_LOCK}.new"
         lock = os.open(made, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        try:
-            with suppress(OSError):  # a file system without locks: nobody sweeps there
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                made.rename(folder / _LOCK)  # nobody finds it before it is held
-            yield folder
-        finally:
+        with suppress(OSError):  # a file system without locks: nobody sweeps there
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            made.rename(folder / _LOCK)  # nobody finds it before it is held
+        yield folder
+    finally:
+        _remove(folder)
+        if lock >= 0:
             os.close(lock)
 
 
@@ -43,6 +47,26 @@ def _sweep(prefix: str) -> None:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if not folder.is_symlink() and folder.stat().st_uid == os.geteuid():
-                    shutil.rmtree(folder, ignore_errors=True)
+                    _remove(folder)
             finally:
                 os.close(lock)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder, its lock last: what is left of it is found by the next sweep.
+
+    A thread that was given up may write in it for a moment still, so it is tried more than once.
+    """
+    for _ in range(_TRIES):
+        with suppress(OSError):
+            for entry in folder.iterdir():
+                if entry.is_dir() and not entry.is_symlink():
+                    shutil.rmtree(entry, ignore_errors=True)
+                elif entry.name != _LOCK:
+                    entry.unlink(missing_ok=True)
+            if {entry.name for entry in folder.iterdir()} <= {_LOCK}:
+                (folder / _LOCK).unlink(missing_ok=True)
+                folder.rmdir()
+        if not folder.exists():
+            return
+        time.sleep(_PAUSE_S)

@@ -55,6 +55,7 @@ ALLOWED = {
     "resources/http_credits.py": "seconds that a service asked for",
     "resources/s3_errors.py": "seconds that a service asked for",
     "settling/holding.py": "seconds of the longest call",
+    "world/local/scratch.py": "seconds to pause",
     "world/delivery/workbook/rows.py": "numbers of a spreadsheet, doubles in its very format; text at once",
     "world/expectations/suite.py": "bounds for Great Expectations; one that its float does not give back is refused",
     "world/sides/relation.py": "the type of a sum that is refused because it is one",
